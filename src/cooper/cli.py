@@ -1,0 +1,178 @@
+"""The command line: one verb per capability, each a thin call of the library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from cooper.errors import UserError
+
+app = typer.Typer(
+    help="Reward engineering for reinforcement learning: co-train the reward model with the policy.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+console = Console(stderr=True)
+
+Preset = Annotated[str, typer.Argument(help="A preset (see `cooper presets`) or a YAML file.")]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="key.path=value; may be given several times.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Where the results go.")]
+
+
+@app.command()
+def train(
+    preset: Preset,
+    changes: Changes = None,
+    out: Out = None,
+    arm: Annotated[str | None, typer.Option(help="The arm to run, such as cooper or rule.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Replace a run in the same place.")] = False,
+) -> None:
+    """Train a policy with its reward model, into a run folder with a report page."""
+    from cooper.run import load_config, remove_run, train_run
+
+    wanted = list(changes or [])
+    wanted += [] if arm is None else [f"arm={arm}"]
+    wanted += [] if seed is None else [f"seed={seed}"]
+    config = load_config(preset, wanted)
+    folder = out or Path("runs") / Path(preset).stem
+    if fresh:
+        remove_run(folder)
+    with _progress(config.train.steps) as watch:
+        summary = train_run(
+            config, folder, resume=resume, say=watch.say, on_step=watch.step
+        )
+    _print_summary(summary, folder)
+
+
+@app.command()
+def compare(
+    task: Preset,
+    arms: Annotated[str, typer.Option(help="Comma-separated arms.")] = "rule,frozen,cooper",
+    seeds: Annotated[int, typer.Option(help="Number of seeds.", min=1)] = 3,
+    seed: Annotated[int, typer.Option(help="The first seed.", min=0)] = 0,
+    out: Out = None,
+    changes: Changes = None,
+    workers: Annotated[int, typer.Option(help="Processes; seeds are spread over them.", min=1)] = 1,
+) -> None:
+    """Run several arms on several seeds from the same starts: one table, one figure."""
+    from cooper.run import load_config
+    from cooper.run._compare import compare as run_compare
+    from cooper.run._compare import table
+
+    config = load_config(task, changes or [])
+    folder = out or Path("runs") / f"compare-{Path(task).stem}"
+
+    def told(arm: str, at: int, summary: dict[str, Any]) -> None:
+        console.print(
+            f"{arm}, seed {at}: accuracy {summary['accuracy']:.3f}, peak "
+            f"{summary['peak_accuracy']:.3f}, {summary['seconds']:.0f} s"
+        )
+
+    result = run_compare(
+        config,
+        [name.strip() for name in arms.split(",") if name.strip()],
+        range(seed, seed + seeds),
+        folder,
+        workers=workers,
+        say=console.print,
+        told=told,
+    )
+    typer.echo(table(result))
+    typer.echo(f"{folder / 'compare.json'}\n{folder / 'compare.svg'}")
+
+
+@app.command()
+def report(run: Annotated[Path, typer.Argument(help="A run folder.")]) -> None:
+    """Rebuild the page of a run folder."""
+    from cooper.report import write_report
+
+    typer.echo(str(write_report(run)))
+
+
+@app.command()
+def presets() -> None:
+    """List the presets."""
+    from cooper.run import presets as names
+
+    typer.echo("\n".join(names()))
+
+
+@app.command()
+def config(preset: Preset, changes: Changes = None) -> None:
+    """Print the resolved configuration, every key with its value."""
+    from cooper.run._config import dump, load_config
+
+    typer.echo(dump(load_config(preset, changes or [])), nl=False)
+
+
+class _progress:
+    """A Rich bar for the policy's steps, and a line for everything before."""
+
+    def __init__(self, steps: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        self.bar = Progress(
+            "{task.description}",
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self.task = self.bar.add_task("policy steps", total=steps, visible=False)
+
+    def __enter__(self) -> _progress:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def say(self, text: str) -> None:
+        """Print one line above the bar."""
+        self.bar.console.print(text)
+
+    def step(self, step: int, steps: int, metrics: dict[str, float]) -> None:
+        """Move the bar."""
+        proxy, rule = metrics.get("cooper/proxy_mean"), metrics.get("cooper/rule_mean")
+        words = "policy steps"
+        if rule is not None:
+            words += f"  rule {rule:.2f}"
+        if proxy is not None:
+            words += f"  reward model {proxy:.2f}"
+        self.bar.update(self.task, completed=step, total=steps, visible=True, description=words)
+
+
+def _print_summary(summary: dict[str, Any], folder: Path) -> None:
+    alarm = summary["alarm_step"]
+    console.print(
+        f"held-out accuracy {summary['base_accuracy']:.3f} -> {summary['accuracy']:.3f} "
+        f"(peak {summary['peak_accuracy']:.3f}) in {summary['steps']} steps, "
+        f"{summary['seconds']:.0f} s; "
+        + ("no alarm" if alarm is None else f"alarm at step {alarm} ({summary['alarm_reason']})")
+    )
+    typer.echo(str(folder / "report.html"))
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit code 2, Ctrl-C is 130."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    try:
+        app()
+    except UserError as error:
+        console.print(f"[red]error:[/red] {error}", markup=True, highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+        sys.exit(130)

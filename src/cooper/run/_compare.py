@@ -1,0 +1,174 @@
+"""Several arms from the same starts, seed by seed: one table, one figure, one JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from cooper.audit import mean_interval
+from cooper.errors import UserError
+from cooper.report import read_run
+from cooper.run._config import ARMS, RunConfig, dump
+from cooper.run._figure import comparison_figure
+from cooper.run._job import remove_run, train_run
+from cooper.run._statistics import paired_difference
+
+FIELDS = (
+    "seed",
+    "accuracy",
+    "peak_accuracy",
+    "proxy",
+    "rule_mean",
+    "valid_rate",
+    "alarm_step",
+    "steps",
+    "seconds",
+    "base_accuracy",
+    "truth",
+)
+Told = Callable[[str, int, dict[str, Any]], None]  # (arm, seed, summary)
+
+
+def compare(
+    config: RunConfig,
+    arms: Sequence[str],
+    seeds: Iterable[int],
+    out: Path,
+    *,
+    workers: int = 1,
+    say: Callable[[str], None] = lambda _: None,
+    told: Told | None = None,
+) -> dict[str, Any]:
+    """Run every arm on every seed into `out`, and compare.
+
+    Finished runs found in `out` with the same configuration are kept, so an interrupted
+    comparison continues where it was. Arms of one seed share the warmed-up policy, the reward
+    model and the questions.
+
+    Args:
+        config: what all runs have in common.
+        arms: names out of `ARMS`.
+        seeds: of the runs.
+        out: gets `ARM/seed-N/`, `start/seed-N/`, `compare.json`, `compare.svg` and `compare.md`.
+        workers: processes; seeds are spread over them.
+        say: told what is being done.
+        told: called after every run.
+
+    Returns:
+        What compare.json holds: {"task", "arms": {ARM: [{"seed", "accuracy", ...}]}}.
+
+    Raises:
+        UserError: an unknown arm, or `out` holds runs of another configuration.
+    """
+    unknown = [arm for arm in arms if arm not in ARMS]
+    if unknown or not arms:
+        raise UserError(f"--arms: unknown {unknown}; expected names out of {', '.join(ARMS)}")
+    seeds = list(seeds)
+    out.mkdir(parents=True, exist_ok=True)
+    _same_settings(config, out)
+    jobs = [(config, list(arms), seed, out) for seed in seeds]
+    if workers > 1:
+        from concurrent.futures import ProcessPoolExecutor, as_completed
+        from multiprocessing import get_context
+
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for future in as_completed([pool.submit(_seed, *job) for job in jobs]):
+                for arm, seed, summary in future.result():
+                    if told is not None:
+                        told(arm, seed, summary)
+    else:
+        for job in jobs:
+            for arm, seed, summary in _seed(*job, say=say):
+                if told is not None:
+                    told(arm, seed, summary)
+    return collect(config, arms, seeds, out)
+
+
+def collect(
+    config: RunConfig, arms: Sequence[str], seeds: Sequence[int], out: Path
+) -> dict[str, Any]:
+    """Table, figure and JSON of the finished runs in `out`."""
+    rows: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
+    curves: dict[str, list[dict[str, Any]]] = {arm: [] for arm in arms}
+    for arm in arms:
+        for seed in seeds:
+            folder = out / arm / f"seed-{seed}"
+            summary = json.loads((folder / "summary.json").read_text("utf-8"))
+            rows[arm].append({name: summary[name] for name in FIELDS})
+            curves[arm].append(_curve(folder))
+    result = {"task": config.task.name, "arms": rows}
+    (out / "compare.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+    (out / "compare.md").write_text(table(result), encoding="utf-8")
+    title = f"{config.task.name}, {len(seeds)} seeds"
+    comparison_figure(curves, out / "compare.svg", title=title)
+    return result
+
+
+def table(result: dict[str, Any], *, against: str = "rule") -> str:
+    """The comparison as a Markdown table; intervals are 95 % Student t over seeds."""
+    heads = ["arm", "n", "base", "final accuracy", "peak", "proxy", "alarms", f"minus {against}"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    base = {row["seed"]: row["accuracy"] for row in result["arms"].get(against, [])}
+    for arm, rows in result["arms"].items():
+        own = {row["seed"]: row["accuracy"] for row in rows}
+        difference = paired_difference(own, base) if base and arm != against else None
+        cells = [
+            arm,
+            str(len(rows)),
+            mean_interval([row["base_accuracy"] for row in rows]).text(),
+            mean_interval([row["accuracy"] for row in rows]).text(),
+            mean_interval([row["peak_accuracy"] for row in rows]).text(),
+            mean_interval([row["proxy"] for row in rows]).text(),
+            str(sum(row["alarm_step"] is not None for row in rows)),
+            "" if difference is None else difference.text(),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _seed(
+    config: RunConfig,
+    arms: Sequence[str],
+    seed: int,
+    out: Path,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[tuple[str, int, dict[str, Any]]]:
+    """All arms of one seed, from one start."""
+    done = []
+    for arm in arms:
+        folder = out / arm / f"seed-{seed}"
+        chosen = config.model_copy(update={"arm": arm, "seed": seed})
+        if (folder / "summary.json").exists():
+            summary = json.loads((folder / "summary.json").read_text("utf-8"))
+        else:
+            remove_run(folder)
+            say(f"{arm}, seed {seed}")
+            start = out / "start" / f"seed-{seed}"
+            summary = train_run(chosen, folder, start=start)
+        done.append((arm, seed, summary))
+    return done
+
+
+def _same_settings(config: RunConfig, out: Path) -> None:
+    """Runs of another configuration in the same folder would be compared as equals."""
+    path, text = out / "config.yaml", dump(config.model_copy(update={"arm": "cooper", "seed": 0}))
+    if path.exists() and path.read_text("utf-8") != text:
+        raise UserError(f"{out}: holds a comparison with other settings; choose another --out")
+    path.write_text(text, encoding="utf-8")
+
+
+def _curve(folder: Path) -> dict[str, Any]:
+    """Held-out accuracy and training reward of one run, on the steps of the accuracy."""
+    record = read_run(folder)
+    accuracy = record.series("eval/accuracy")
+    reward = record.series("cooper/proxy_mean") or record.series("reward")
+    steps = sorted({step for step, _ in accuracy} | {step for step, _ in reward})
+    known_accuracy, known_reward = dict(accuracy), dict(reward)
+    return {
+        "steps": steps,
+        "accuracy": [known_accuracy.get(step) for step in steps],
+        "reward": [known_reward.get(step) for step in steps],
+        "alarm_step": record.summary.get("alarm_step"),
+    }

@@ -1,0 +1,421 @@
+"""One run: prepare, train on TRL, measure, and leave a folder that explains itself."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transformers import TrainerCallback
+
+from cooper.data import Task
+from cooper.errors import UserError
+from cooper.integrations._sample import sample
+from cooper.integrations.trl import CooperCallback, CooperReward, OwnAdvantages
+from cooper.models import VerifyRM
+from cooper.audit import proportion_interval
+from cooper.report import append_metrics, read_run, write_report, write_rollouts
+from cooper.run._config import RunConfig, cooper_of, dump
+from cooper.run._figure import training_figure
+from cooper.run._prepare import Say, Start, load_policy, make_task, prepare, probe_of
+from cooper.train import Cooper, Outcome
+from cooper.types import Batch
+
+OnStep = Callable[[int, int, dict[str, float]], None]  # (step, steps, metrics)
+LAST = 10  # steps averaged for the summary's proxy and rule mean
+
+
+class Interrupted(Exception):
+    """The user stopped the run; everything up to `step` is saved."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"interrupted at step {step}")
+        self.step = step
+
+
+def train_run(
+    config: RunConfig,
+    folder: Path,
+    *,
+    start: Path | None = None,
+    resume: bool = False,
+    say: Say = lambda _: None,
+    on_step: OnStep | None = None,
+) -> dict[str, Any]:
+    """Run one configuration into `folder` and return its summary.
+
+    Args:
+        config: what to run.
+        folder: the run folder; must be new or empty, unless `resume`.
+        start: where the warmed-up policy and reward model live; default `folder`/start.
+        resume: continue an interrupted run from its last checkpoint.
+        say: told what is being done.
+        on_step: called after every policy step.
+
+    Raises:
+        UserError: the folder holds another run, or the disk is full.
+        Interrupted: on Ctrl-C, after a checkpoint.
+    """
+    try:
+        return _train_run(config, folder, start, resume, say, on_step)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise UserError(
+                f"{folder}: the disk is full; what was written stays, continue with --resume"
+            ) from error
+        raise
+
+
+def _train_run(
+    config: RunConfig,
+    folder: Path,
+    start: Path | None,
+    resume: bool,
+    say: Say,
+    on_step: OnStep | None,
+) -> dict[str, Any]:
+    begun = time.monotonic()
+    task = _task_of(config)
+    _claim(config, folder, resume)
+    prepared = prepare(config, start or folder / "start", say=say)
+    base = _base_accuracy(config, task, prepared)
+    append_metrics(folder, 0, _evaluation(base))
+    cooper = None
+    if config.arm != "none" and config.train.steps:
+        say(f"training the policy, arm {config.arm}")
+        cooper = _train(config, task, prepared, folder, on_step)
+    summary = _summary(config, folder, base, cooper, time.monotonic() - begun)
+    part = folder / "summary.json.part"
+    part.write_text(json.dumps(summary, indent=1), encoding="utf-8")
+    part.replace(folder / "summary.json")
+    training_figure(_by_step(folder), folder / "curves.svg")
+    write_report(folder)
+    return summary
+
+
+def evaluate(
+    config: RunConfig, task: Task, model: Any, tokenizer: Any, *, seed: int
+) -> tuple[int, int]:
+    """(right, asked) on the held-out rows, by the oracle; rows it cannot judge are not counted."""
+    wanted = config.evaluate.samples
+    rows = [task.heldout[i % len(task.heldout)] for i in range(wanted)]
+    texts = sample(
+        model,
+        tokenizer,
+        [row.prompt for row in rows],
+        max_new_tokens=task.max_tokens,
+        temperature=config.evaluate.temperature,
+        seed=seed,
+        batch=512 if config.policy.model == "tiny" else 64,
+    )
+    verdicts = [task.oracle(t, r.reference).value for t, r in zip(texts, rows, strict=True)]
+    known = [v for v in verdicts if v is not None]
+    return sum(v == 1.0 for v in known), len(known)
+
+
+def _task_of(config: RunConfig) -> Task:
+    """The task; the arm `oracle` is trained on what only measures the others."""
+    task = make_task(config)
+    return replace(task, rule=task.oracle) if config.arm == "oracle" else task
+
+
+def _claim(config: RunConfig, folder: Path, resume: bool) -> None:
+    """Make the run folder, or check that it is the one to continue."""
+    written = folder / "config.yaml"
+    if resume:
+        if not written.exists():
+            raise UserError(f"{folder}: no run to resume (no config.yaml)")
+        if written.read_text("utf-8") != dump(config):
+            raise UserError(
+                f"{written}: was made with another configuration; resume without --set, or choose "
+                "another --out"
+            )
+        return
+    if written.exists():
+        raise UserError(f"{folder}: already holds a run; add --resume to continue it, or --fresh")
+    folder.mkdir(parents=True, exist_ok=True)
+    written.write_text(dump(config), encoding="utf-8")
+
+
+def _base_accuracy(config: RunConfig, task: Task, start: Start) -> tuple[int, int]:
+    path = start.folder / "base.json"
+    if not path.exists():
+        model, tokenizer = load_policy(start.policy)
+        counts = evaluate(config, task, model, tokenizer, seed=config.seed)
+        path.write_text(json.dumps(counts))
+    right, asked = json.loads(path.read_text())
+    return right, asked
+
+
+def _evaluation(counts: tuple[int, int]) -> dict[str, float]:
+    right, asked = counts
+    share = proportion_interval(right, asked)
+    found = {"eval/accuracy": share.mean, "eval/low": share.low, "eval/high": share.high}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _train(
+    config: RunConfig, task: Task, start: Start, folder: Path, on_step: OnStep | None
+) -> Cooper:
+    from datasets import Dataset
+    from trl import GRPOTrainer
+
+    class Trainer(OwnAdvantages, GRPOTrainer):  # type: ignore[misc]
+        """TRL's trainer with Cooper's advantages."""
+
+    settings = cooper_of(config)
+    needs_model = settings.reward != "rule" or bool(settings.updates)
+    rm = VerifyRM.load(start.reward_model) if needs_model else None
+    cooper = Cooper(
+        rm if rm is None else _to_device(rm),
+        task.rule,
+        surely_wrong=task.surely_wrong,
+        patch=task.patch,
+        corrupt=task.corrupt,
+        config=settings,
+        replay=start.replay,
+        fixed=start.fixed,
+        alarm=config.alarm,
+        seed=config.seed,
+    )
+    reward = CooperReward(cooper, record=_Recorder(folder, task))
+    rng = np.random.default_rng([config.seed, 4])
+    rows = task.rows(config.train.steps * config.train.prompts, rng)
+    tokenizer = load_policy(start.policy)[1]
+    watch = _Watch(config, task, folder, tokenizer, on_step)
+    trainer = Trainer(
+        model=str(start.policy),
+        args=_arguments(config, task, folder / "checkpoints"),
+        train_dataset=Dataset.from_list([row._asdict() for row in rows]),
+        reward_funcs=reward,
+        processing_class=tokenizer,
+        peft_config=_lora(config),
+        callbacks=[CooperCallback(reward), watch],
+    )
+    with _stoppable(watch):
+        trainer.train(resume_from_checkpoint=_checkpoint(folder / "checkpoints"))
+    if watch.interrupted:
+        raise Interrupted(trainer.state.global_step)
+    trainer.save_model(str(folder / "policy"))
+    tokenizer.save_pretrained(folder / "policy")
+    if rm is not None:
+        probe = probe_of(rm, task, start.fixed or start.replay, seed=config.seed)
+        rm.save(folder / "reward_model", step=cooper.steps, metrics={}, probe=probe)
+    return cooper
+
+
+def _arguments(config: RunConfig, task: Task, folder: Path) -> Any:
+    import torch
+    from trl import GRPOConfig
+
+    train = config.train
+    size = train.prompts * train.generations
+    micro = min(train.micro_batch, size)
+    if size % micro or train.generations < 2:
+        raise UserError(
+            f"train: {train.prompts} prompts x {train.generations} generations must be a multiple "
+            f"of micro_batch {micro}, with at least 2 generations (a group of one has no baseline)"
+        )
+    return GRPOConfig(
+        output_dir=str(folder),
+        max_steps=train.steps,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=size // micro,
+        num_generations=train.generations,
+        max_completion_length=task.max_tokens,
+        learning_rate=train.learning_rate,
+        lr_scheduler_type="constant",
+        weight_decay=0.0,
+        beta=train.beta,
+        temperature=train.temperature,
+        bf16=train.bf16,
+        gradient_checkpointing=False,
+        shuffle_dataset=False,
+        logging_steps=1,
+        save_strategy="steps",
+        save_steps=train.save_every,
+        save_total_limit=2,
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=not torch.cuda.is_available(),
+        seed=config.seed,
+        dataloader_pin_memory=False,
+    )
+
+
+def _lora(config: RunConfig) -> Any:
+    if not config.policy.lora:
+        return None
+    from peft import LoraConfig
+
+    rank = config.policy.lora
+    return LoraConfig(
+        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+
+
+def _to_device(rm: VerifyRM) -> VerifyRM:
+    import torch
+
+    if torch.cuda.is_available():
+        rm.model.to("cuda")
+    return rm
+
+
+def _checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that is complete: Cooper's state is written last."""
+    complete = [p.parent.parent for p in folder.glob("checkpoint-*/cooper/state.pt")]
+    newest = max(complete, key=lambda p: int(p.name.rpartition("-")[2]), default=None)
+    return None if newest is None else str(newest)
+
+
+class _Recorder:
+    """Writes the rollouts of a step, and what the oracle thinks of them."""
+
+    def __init__(self, folder: Path, task: Task) -> None:
+        self.folder, self.task = folder, task
+
+    def __call__(
+        self,
+        step: int,
+        prompts: Sequence[Any],
+        batch: Batch,
+        outcome: Outcome,
+        lengths: Sequence[int],
+    ) -> None:
+        rewards = outcome.rewards
+        pairs = zip(batch.completions, batch.references, strict=True)
+        truth = [self.task.oracle(c, a).value for c, a in pairs]
+        advantages = rewards.advantages
+        columns: dict[str, Sequence[Any]] = {
+            "group": np.asarray(batch.group).tolist(),
+            "prompt": list(prompts),
+            "question": batch.questions,
+            "reference": batch.references,
+            "completion": batch.completions,
+            "rule_status": [str(row[0]) for row in rewards.status],
+            "proxy_status": [str(row[1]) for row in rewards.status],
+            "reward": _masked(rewards.reward, rewards.valid),
+            "advantage": (advantages if advantages.ndim == 1 else advantages.sum(1)).tolist(),
+            "oracle": truth,
+            "surely_wrong": (rewards.component("surely_wrong") > 0).tolist(),
+            "unsure": (rewards.extra["unsure"] > 0).tolist(),
+            "tokens": list(lengths),
+        }
+        for k, name in enumerate(rewards.names[:2]):
+            columns[name] = _masked(rewards.values[:, k], rewards.where[:, k])
+        write_rollouts(self.folder, step, columns)
+        known = [t for t in truth if t is not None]
+        if known:
+            append_metrics(self.folder, step, {"cooper/truth": float(np.mean(known))})
+
+
+class _Watch(TrainerCallback):
+    """Logs, held-out accuracy, progress, and the stop that Ctrl-C asks for."""
+
+    def __init__(
+        self, config: RunConfig, task: Task, folder: Path, tokenizer: Any, on_step: OnStep | None
+    ) -> None:
+        self.config, self.task, self.folder = config, task, folder
+        self.tokenizer, self.on_step = tokenizer, on_step
+        self.stop = self.interrupted = False
+        self.begun = time.monotonic()
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
+    ) -> None:
+        numbers = {k: float(v) for k, v in (logs or {}).items() if isinstance(v, (int, float))}
+        if "train_runtime" in numbers:
+            return
+        numbers["seconds"] = time.monotonic() - self.begun
+        append_metrics(self.folder, state.global_step, numbers)
+        if self.on_step is not None:
+            self.on_step(state.global_step, state.max_steps, numbers)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        step = state.global_step
+        if step % self.config.evaluate.every == 0 or step == state.max_steps:
+            seed = self.config.seed * 100_003 + step
+            counts = evaluate(self.config, self.task, kwargs["model"], self.tokenizer, seed=seed)
+            append_metrics(self.folder, step, _evaluation(counts))
+        if self.stop:
+            control.should_save = control.should_training_stop = self.interrupted = True
+
+
+@contextmanager
+def _stoppable(watch: _Watch) -> Iterator[None]:
+    """The first Ctrl-C ends the step and saves; a second one ends the process as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(signum: int, frame: Any) -> None:
+        watch.stop = True
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _masked(values: Any, where: Any) -> list[float | None]:
+    return [float(v) if w else None for v, w in zip(values, where, strict=True)]
+
+
+def _summary(
+    config: RunConfig,
+    folder: Path,
+    base: tuple[int, int],
+    cooper: Cooper | None,
+    seconds: float,
+) -> dict[str, Any]:
+    record = read_run(folder)
+    accuracies = [value for _, value in record.series("eval/accuracy")]
+
+    def last(name: str) -> float | None:
+        values = [value for _, value in record.series(name)][-LAST:]
+        return float(np.mean(values)) if values else None
+
+    alarm = None if cooper is None else cooper.alarm
+    return {
+        "task": config.task.name,
+        "arm": config.arm,
+        "seed": config.seed,
+        "base_accuracy": base[0] / base[1],
+        "accuracy": accuracies[-1],
+        "peak_accuracy": max(accuracies),
+        "proxy": last("cooper/proxy_mean"),
+        "rule_mean": last("cooper/rule_mean"),
+        "truth": last("cooper/truth"),
+        "valid_rate": last("cooper/valid_rate"),
+        "alarm_step": None if alarm is None else alarm.alarm_step,
+        "alarm_reason": None if alarm is None else alarm.alarm_kind,
+        "steps": 0 if cooper is None else cooper.steps,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _by_step(folder: Path) -> dict[int, dict[str, float]]:
+    steps: dict[int, dict[str, float]] = {}
+    for name, series in read_run(folder).metrics.items():
+        for step, value in series:
+            steps.setdefault(step, {})[name] = value
+    return steps
+
+
+def remove_run(folder: Path) -> None:
+    """Delete a run folder, and only a run folder."""
+    if folder.exists() and any(folder.iterdir()) and not (folder / "config.yaml").exists():
+        raise UserError(f"{folder}: is not a run folder (no config.yaml), so it is not replaced")
+    shutil.rmtree(folder, ignore_errors=True)
