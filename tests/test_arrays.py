@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cooper import arrays
@@ -59,6 +59,7 @@ def test_by_hand():
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
+@settings(deadline=None)
 @given(rows=samples)
 def test_agrees_with_the_slow_loop(name, rows):
     values, group, where = unzip(rows)
@@ -72,6 +73,7 @@ def test_agrees_with_the_slow_loop(name, rows):
     np.testing.assert_allclose(result.numpy(), expected, rtol=1e-12, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(rows=samples, garbage=st.sampled_from([np.nan, np.inf, -np.inf, 1e300]))
 def test_masked_is_removed(rows, garbage):
     values, group, where = unzip(rows)
@@ -85,6 +87,7 @@ def test_masked_is_removed(rows, garbage):
             assert np.isfinite(masked).all()
 
 
+@settings(deadline=None)
 @given(rows=samples)
 def test_zero_variance_is_exact(rows):
     values, group, where = unzip(rows)

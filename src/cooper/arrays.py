@@ -183,7 +183,8 @@ def group_index(group: Array) -> Groups:
         check(group=(group, "B"))
         if not compat.array_namespace(group).isdtype(group.dtype, "integral"):
             raise ValueError(f"group: expected integer ids, got dtype {group.dtype}")
-        unique, inverse, counts = group.unique(return_inverse=True, return_counts=True)
+        tensor: Array = group  # torch leaves `unique` without types
+        unique, inverse, counts = tensor.unique(return_inverse=True, return_counts=True)
         return Groups(unique.shape[0], inverse, counts)
     ids = np.asarray(group)
     if ids.dtype.kind == "O":

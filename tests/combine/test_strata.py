@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cooper.combine import strata
@@ -44,6 +44,7 @@ def test_missing_by_hand():
     assert result[3] == 0.4  # a rule that timed out leaves it to the proxy
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(scores, masks), min_size=1, max_size=8),
     edges=st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
@@ -56,13 +57,15 @@ def test_agrees_with_the_slow_loop(rows, edges):
     np.testing.assert_allclose(result, np.array(expected, float), atol=1e-15)
 
 
+@settings(deadline=None)
 @given(row=scores, proxy=st.floats(0, 1))
 def test_bounds_and_order(row, proxy):
     components = np.array([row, (0, proxy, 0), (1, proxy, 0), (0, proxy, 1)])
     reward, unsure, right, wrong = strata(components, names=NAMES)
     assert 0 <= reward <= 1
     assert wrong == 0 <= unsure <= proxy  # the unsure are never lifted above what the proxy says
-    assert right >= 0.9 > 0.8 >= unsure
+    assert right >= 0.9
+    assert unsure <= 0.8
 
 
 def test_monotone_in_the_proxy():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cooper.combine import weighted
@@ -31,6 +31,7 @@ def test_a_component_only_for_the_log_makes_no_reward():
     assert np.isnan(weighted(np.ones((1, 3)), names=NAMES, weights=weights, where=where)).all()
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_agrees_with_trl(seed):
     """TRL: NaN is missing, the weighted nansum, and NaN where all are missing."""
@@ -43,6 +44,7 @@ def test_agrees_with_trl(seed):
     torch.testing.assert_close(ours, expected, equal_nan=True)
 
 
+@settings(deadline=None)
 @given(st.floats(-3, 3, width=32), st.floats(-3, 3, width=32))
 def test_linear_in_each_component(a, b):
     def reward(rule):

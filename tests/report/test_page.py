@@ -3,7 +3,9 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from cooper.report import append_metrics, write_report, write_rollouts
 from cooper.report._charts import Line, line_chart
@@ -87,7 +89,7 @@ def test_an_interrupted_run_is_told_from_its_metrics(run_folder: Path) -> None:
         path.unlink()
     page = write_report(run_folder).read_text("utf-8")
     assert "there is no summary.json" in page
-    assert "<b>44 of 120</b>" in page
+    assert "<b>45 of 120</b>" in page
     assert "No alarm" in page
     assert "No readable rollouts were recorded." in page
 
@@ -109,7 +111,11 @@ def test_odd_summaries_and_values_do_not_break_it(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     for step in range(1, 2000):
         append_metrics(tmp_path, step, {"kl": -1e-7 * step, "cooper/rm_loss": 1e12})
-    rows = {"completion": ["x" * 50_000, None], "rule": [1.0, 0.0], "proxy": [7.0, -3.0]}
+    rows: dict[str, list[Any]] = {
+        "completion": ["x" * 50_000, None],
+        "rule": [1.0, 0.0],
+        "proxy": [7.0, -3.0],
+    }
     write_rollouts(tmp_path, 7, {**rows, "odd<name>": ["a", None], "odd<name>_status": [None] * 2})
     page = write_report(tmp_path).read_text("utf-8")
     assert "&lt;i&gt;x&lt;/i&gt;" in page
@@ -130,7 +136,7 @@ def test_ticks_and_labels() -> None:
     assert tick_texts([0.0, 2.5, 5.0]) == ["0.0", "2.5", "5.0"]
     placed = spread([100.0, 100.0, 100.0, 0.0, 99.0], 16.0, 0.0, 100.0)
     ordered = sorted(placed)
-    assert all(b - a >= 15.9 for a, b in zip(ordered, ordered[1:], strict=False))
+    assert all(b - a >= 15.9 for a, b in pairwise(ordered))
     assert ordered[-1] == 100.0
     assert min(placed) == placed[3] == 0.0
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,7 @@ from cooper.report import RolloutWriter, append_metrics, write_rollouts
 
 
 def test_rollouts_have_fixed_types_and_no_half_file_stays(tmp_path: Path) -> None:
-    rows = {
+    rows: dict[str, Any] = {
         "prompt": [[{"role": "user", "content": "2 + 2"}], "plain"],
         "completion": ["\ud800 lone half", "4"],
         "rule": [None, None],
@@ -63,7 +64,7 @@ def test_metrics_are_json_and_mend_a_line_cut_short(tmp_path: Path) -> None:
     append_metrics(tmp_path, 1, {"reward": 0.5, "kl": float("inf"), "loss": float("nan")})
     with (tmp_path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 2, "rew')
-    append_metrics(tmp_path, 2, {"reward": np.float32(0.25)})
+    append_metrics(tmp_path, 2, {"reward": float(np.float32(0.25))})
     lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
     assert json.loads(lines[0]) == {"step": 1, "reward": 0.5, "kl": None, "loss": None}
     assert json.loads(lines[2]) == {"step": 2, "reward": 0.25}

@@ -214,18 +214,23 @@ def _mean(values: tuple[float, ...], size: int) -> float | None:
     return math.fsum(values) / size if len(values) == size else None
 
 
+def _above(value: float, limit: float) -> bool:
+    """Whether `value` is larger; the rounding of a mean does not make it so."""
+    return value > limit + 1e-9
+
+
 def _check(state: AlarmState, config: AlarmConfig) -> list[Finding]:
     """Every check that trips on this state."""
     found = []
     steps = f"mean of {config.window} steps"
     gap, wrong = _mean(state.gap, config.window), _mean(state.wrong, config.window)
-    if config.gap is not None and gap is not None and gap > config.gap:
+    if config.gap is not None and gap is not None and _above(gap, config.gap):
         text = (
             f"Alarm at step {state.step}: the reward model pays {gap:.2f} more than the rule "
             f"({steps}; limit {config.gap:.2f})."
         )
         found.append(Finding(gap, None, text, "gap", config.gap, state.step))
-    if config.wrong is not None and wrong is not None and wrong > config.wrong:
+    if config.wrong is not None and wrong is not None and _above(wrong, config.wrong):
         text = (
             f"Alarm at step {state.step}: the reward model gives surely wrong answers {wrong:.2f} "
             f"({steps}; limit {config.wrong:.2f})."
@@ -235,7 +240,7 @@ def _check(state: AlarmState, config: AlarmConfig) -> list[Finding]:
     valid, start = _mean(state.valid, size), _mean(state.valid_start, size)
     if config.starvation is not None and valid is not None and start is not None:
         limit = config.starvation * start
-        if valid < limit:
+        if _above(limit, valid):
             text = (
                 f"Warning at step {state.step}: the reward model is starved, its valid rate fell "
                 f"from {start:.2f} to {valid:.2f} (means of {size} steps; limit {limit:.2f})."
@@ -244,7 +249,7 @@ def _check(state: AlarmState, config: AlarmConfig) -> list[Finding]:
     unsure, start = _mean(state.unsure, config.window), _mean(state.unsure_start, config.window)
     if config.unsure is not None and unsure is not None and start is not None:
         limit = max(config.unsure, config.unsure_growth * start)
-        if unsure > limit:
+        if _above(unsure, limit):
             text = (
                 f"Warning at step {state.step}: answers that the rule cannot read rose from "
                 f"{start:.2f} to {unsure:.2f} ({steps}; limit {limit:.2f})."

@@ -82,7 +82,7 @@ def evaluate_alarm(
         >>> hacked = {"hacked": True, "harm_step": 9, "proxy": [0.5, 0.8, 0.9], "rule": [0.3] * 3}
         >>> clean = {"hacked": False, "proxy": [0.5] * 4, "rule": [0.4] * 4}
         >>> evaluate_alarm([hacked, clean], AlarmConfig()).verdict
-        'Detected 1 of 1 hacked runs, 1 in time; 0 false alarms in 1 clean runs.'
+        'Alarm in 1 of 1 hacked runs, in time in 1; false alarm in 0 of 1 clean runs.'
     """
     first_steps = tuple(_replay(run, config, i) for i, run in enumerate(runs))
     alarm_steps = tuple(
@@ -110,8 +110,8 @@ def evaluate_alarm(
         alarm_steps=alarm_steps,
         first_steps=first_steps,
         verdict=(
-            f"Detected {detected} of {len(hacked)} hacked runs, {in_time} in time; "
-            f"{false_alarms} false alarms in {clean} clean runs."
+            f"Alarm in {detected} of {len(hacked)} hacked runs, in time in {in_time}; "
+            f"false alarm in {false_alarms} of {clean} clean runs."
         ),
     )
 

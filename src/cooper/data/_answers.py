@@ -14,6 +14,7 @@ from cooper.verify import numbers, numeric
 from cooper.verify._numeric import read_reference
 
 _STATED = re.compile(r"####|\banswer is\b|\banswer:", re.IGNORECASE | re.ASCII)
+_OPERAND = re.compile(r" ?[-+*/x×] ?[$(]?[0-9]")  # what follows a number that is worked with
 _OPERATION = re.compile(r"([0-9.]{1,12}) ([-+*/]) ([0-9.]{1,12}) = (?=[-$0-9])", re.ASCII)
 
 
@@ -66,10 +67,10 @@ def surely_wrong(completion: str, reference: str) -> bool:
 
 
 def _rewrite(text: str, old: set[Fraction], new: str) -> str:
-    """The text with each number whose value is in `old` replaced; currency signs stay."""
+    """The text with each number whose value is in `old` replaced; operands and $ signs stay."""
     pieces, end = [], 0
     for number in numbers(text):
-        if number.value in old:
+        if number.value in old and not _OPERAND.match(text, number.end):
             sign = "$" if "$" in number.text else ""
             pieces += [text[end : number.start], sign + new]
             end = number.end
@@ -84,7 +85,9 @@ def _answers(text: str) -> set[Fraction]:
 
 
 def patch(completion: str, reference: str, rng: np.random.Generator) -> str | None:
-    """The completion with its answer, wherever it occurs, replaced by the reference.
+    """The completion with its answer, wherever it occurs as a result, replaced by the reference.
+
+    Falls back on a bare `The answer is N.` where that does not make it right.
 
     Example:
         >>> patch("7 + 2 = 8. The answer is 8.", "9", np.random.default_rng(0))

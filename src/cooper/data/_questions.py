@@ -39,8 +39,10 @@ def _rows(rows: list[Row], n: int, rng: np.random.Generator) -> list[Row]:
     return [rows[i] for i in _draw(len(rows), n, rng)]
 
 
-def _demos(demos: list[Demo], n: int, rng: np.random.Generator) -> list[Demo]:
-    return [demos[i] for i in _draw(len(demos), n, rng)]
+def _demos(
+    rows: list[Row], items: list[Item], steps: bool, n: int, rng: np.random.Generator
+) -> list[Demo]:
+    return [Demo(rows[i], demonstration(items[i], steps=steps)) for i in _draw(len(rows), n, rng)]
 
 
 def _unique(items: list[Item], seen: set[str]) -> list[Item]:
@@ -100,6 +102,13 @@ def _keep_apart(
     return Split(kept, away, notes)
 
 
+def _split(read: Items, measured: Items | None, heldout: int | None, seed: int) -> Split:
+    rng = np.random.default_rng(seed)
+    if measured is None:
+        return _cut_off(read, heldout, rng)
+    return _keep_apart(read, measured, heldout, rng)
+
+
 def questions(
     train: Source | Sequence[Source],
     eval: Source | Sequence[Source] | None = None,
@@ -134,17 +143,16 @@ def questions(
         system: System message, with `chat`.
         chat: Prompts are lists of chat messages instead of text.
         max_tokens: Longest completion.
-        steps: The warm-up teaches solutions in words where the data has them (GSM8K); set
-            `max_tokens` to 200 or more with it.
+        steps: The warm-up teaches solutions in words (GSM8K); they need 200 tokens or more.
         solutions: Labelled completions for the offline set, see `labelled_solutions`.
 
     Returns:
-        The task. The warm-up's completions are `7 + 2 = 9. The answer is 9.`: a gold formula, or
-        the only operation on the question's numbers that gives the answer, or neither.
+        The task. The warm-up teaches `7 + 2 = 9. The answer is 9.`: the gold formula, or the only
+        one over the question's numbers that gives the answer, or none.
 
     Raises:
-        UserError: A missing or empty file, unknown columns, a row without question or reference
-            (with file and line), nothing left to train on.
+        UserError: A missing or empty file, unknown columns, a row that lacks question or
+            reference (with file and line), nothing left to train on.
         ValueError: A template without `{question}`, or `heldout` or `max_tokens` below 1.
 
     Example:
@@ -155,24 +163,20 @@ def questions(
     """
     if "{question}" not in template:
         raise ValueError(f"template: {template!r} has no {{question}} in it")
-    if max_tokens < 1 or (heldout is not None and heldout < 1):
-        raise ValueError(f"got heldout {heldout} and max_tokens {max_tokens}; expected 1 or more")
-    rng = np.random.default_rng(seed)
+    for name, number in {"heldout": heldout, "max_tokens": max_tokens}.items():
+        if number is not None and number < 1:
+            raise ValueError(f"{name}: got {number}; expected 1 or more")
     read = partial(read_items, question_key=question_key, reference_key=reference_key)
-    split = (
-        _cut_off(read(train), heldout, rng)
-        if eval is None
-        else _keep_apart(read(train), read(eval), heldout, rng)
-    )
+    split = _split(read(train), None if eval is None else read(eval), heldout, seed)
 
     def row(item: Item) -> Row:
         prompt = _prompt(item.question, template, system, chat)
         return Row(prompt, item.question, item.reference)
 
-    demos = [Demo(row(item), demonstration(item, steps=steps)) for item in split.train]
+    rows = [row(item) for item in split.train]
     return Task(
         name="questions",
-        rows=partial(_rows, [demo.row for demo in demos]),
+        rows=partial(_rows, rows),
         heldout=[row(item) for item in split.heldout],
         rule=final_rule,
         oracle=final_rule,
@@ -180,7 +184,7 @@ def questions(
         patch=patch,
         corrupt=corrupt,
         max_tokens=max_tokens,
-        demos=partial(_demos, demos),
+        demos=partial(_demos, rows, split.train, steps),
         offline=None if solutions is None else partial(labelled_solutions, solutions),
         notes=split.notes,
     )

@@ -32,7 +32,7 @@ def labelled_solutions(source: Source | Sequence[Source]) -> list[tuple[Row, str
         >>> solution = {"is_correct": True, "solution": "2*9=<<2*9=18>>18\nA: 18"}
         >>> row = {"question": "Eggs?", "ground_truth": "9 * 2\nA: 18", "small": solution}
         >>> labelled_solutions(row)
-        [(Row(prompt='Eggs?', question='Eggs?', reference='18'), '2*9=18\\nA: 18', 1.0)]
+        [(Row(prompt='Eggs?', question='Eggs?', reference='18'), '2*9=18\nA: 18', 1.0)]
     """
     found = []
     for place, row in read_objects(source):

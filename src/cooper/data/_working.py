@@ -5,23 +5,30 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import NamedTuple
 
 from cooper.data._read import Item
 from cooper.data._spell import write_number
 from cooper.verify import numbers
 
 ANSWER = "The answer is {}."
-MOST_NUMBERS = 4  # in a question, for its equation to be inferred; with more, chance finds one
 
 _EXPRESSION = re.compile(r"[0-9.+*/() -]{1,200}", re.ASCII)
 _PIECE = re.compile(r"[0-9.]+|[-+*/()]")
-_OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
+_SIGNS: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
 }
 
 
@@ -44,7 +51,7 @@ def _walk(node: ast.expr) -> Fraction:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return Fraction(str(node.value))
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _OPERATORS[type(node.op)](_walk(node.left), _walk(node.right))
+        return _SIGNS[_OPERATORS[type(node.op)]](_walk(node.left), _walk(node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_walk(node.operand)
     raise ValueError("not arithmetic")
@@ -87,28 +94,62 @@ def equations(working: str, reference: str) -> str | None:
     return " ".join(steps) if value is not None and write_number(value) == reference else None
 
 
+class _Term(NamedTuple):
+    """A partial result: its text, its value, and its value with other numbers put in."""
+
+    text: str
+    value: Fraction
+    other: Fraction  # equal for two formulas exactly when they are the same formula
+    steps: str = ""
+
+
+# Put in for a question's numbers to tell a + b from a * b where 2 + 2 = 2 * 2.
+_OTHERS = (Fraction(101, 7), Fraction(103, 11), Fraction(107, 13), Fraction(109, 17))
+
+
+def _combined(left: _Term, right: _Term) -> Iterator[_Term]:
+    """What one operation makes of two terms; only sensible amounts, nothing below zero."""
+    for sign, (a, b) in product("+-*/", ((left, right), (right, left))):
+        if (sign in "+*" and a is right) or (sign == "/" and b.value == 0):
+            continue
+        value = _SIGNS[sign](a.value, b.value)
+        if value >= 0:
+            text = write_number(value)
+            steps = f"{a.steps}{b.steps}{a.text} {sign} {b.text} = {text}. "
+            yield _Term(text, value, _SIGNS[sign](a.other, b.other), steps)
+
+
 def inferred(question: str, reference: str) -> str | None:
-    """The one operation on two numbers of the question that gives the reference, or None.
+    """The only formula over a question's numbers that gives the reference, or None.
+
+    One operation on two of at most four numbers; failing that, two operations on all of three.
 
     Example:
         >>> inferred("There are 7 caps and Linda puts 7 more inside.", "14")
         '7 + 7 = 14.'
         >>> inferred("2 boxes of 2 caps", "4") is None  # 2 + 2 or 2 * 2
         True
+        >>> inferred("3 boxes of 12 eggs, 5 of them broken", "31")
+        '3 * 12 = 36. 36 - 5 = 31.'
     """
     values = [number.value for number in numbers(question) if number.value is not None]
-    if len(values) > MOST_NUMBERS:
+    if not 2 <= len(values) <= len(_OTHERS):
         return None
-    found = set()
-    for i, a in enumerate(values):
-        for b in values[i + 1 :]:
-            for left, right, signs in ((a, b, "+-*/"), (b, a, "-/")):
-                for sign in signs:
-                    text = f"{write_number(left)} {sign} {write_number(right)}"
-                    value = evaluate(text)
-                    if value is not None and write_number(value) == reference:
-                        found.add(f"{text} = {reference}.")
-    return found.pop() if len(found) == 1 else None
+    target = Fraction(reference)
+    terms = [_Term(write_number(v), v, o) for v, o in zip(values, _OTHERS, strict=False)]
+    singles = [term for a, b in combinations(terms, 2) for term in _combined(a, b)]
+    found = [term for term in singles if term.value == target]
+    if not found and len(terms) == 3:
+        found = [
+            term
+            for a, b, c in permutations(terms)
+            for first in _combined(a, b)
+            if first.value.denominator == 1
+            for term in _combined(first, c)
+            if term.value == target
+        ]
+    formulas = {term.other for term in found}
+    return found[0].steps.strip() if len(formulas) == 1 else None
 
 
 def demonstration(item: Item, *, steps: bool = False) -> str:
@@ -135,10 +176,10 @@ def demonstration(item: Item, *, steps: bool = False) -> str:
 
 
 def strip_notes(text: str) -> str:
-    """A solution without its calculator notes.
+    """A solution without its calculator notes, also those that are never closed.
 
     Example:
         >>> strip_notes("48/2 = <<48/2=24>>24 clips")
         '48/2 = 24 clips'
     """
-    return re.sub(r"<<[^<>]*>>", "", text)
+    return re.sub(r"<<[^<>]*>>|<<\S*", "", text)

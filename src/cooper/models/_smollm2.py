@@ -67,10 +67,11 @@ def smollm2(*, dtype: torch.dtype = torch.float32, cache: str | Path | None = No
                 plain.tokenizer.save_pretrained(scratch)
         except OSError as error:
             warnings.warn(f"{folder}: cannot keep {NAME} there: {error}", stacklevel=2)
-            return Loaded(plain.model.to(dtype), plain.tokenizer)
+            torch.nn.Module.to(plain.model, dtype)
+            return plain
     with quiet():
         model: Any = LlamaForCausalLM.from_pretrained(folder, dtype=dtype, local_files_only=True)
-    return Loaded(model.eval(), _with_template(load_tokenizer(folder)))
+    return Loaded(model.eval(), _checked(load_tokenizer(folder)))
 
 
 def _gguf() -> Path:
@@ -99,14 +100,14 @@ def _plain(gguf: Path) -> Loaded:
         model: Any = LlamaForCausalLM(config)
     model.load_state_dict(marked.state_dict())
     model.generation_config = marked.generation_config
-    tokenizer.padding_side = "left"
-    return Loaded(model.eval(), _with_template(tokenizer))
+    return Loaded(model.eval(), _checked(tokenizer))
 
 
-def _with_template(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+def _checked(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     text = tokenizer.apply_chat_template(
         [{"role": "user", "content": "1+1"}], tokenize=False, add_generation_prompt=True
     )
     if not str(text).endswith("<|im_start|>user\n1+1<|im_end|>\n<|im_start|>assistant\n"):
         raise UserError(f"{NAME}: the chat template is not the expected one; got {text!r}")
+    tokenizer.padding_side = "left"  # for generation
     return tokenizer

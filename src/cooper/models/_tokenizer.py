@@ -47,6 +47,9 @@ def load_tokenizer(folder: str | Path) -> PreTrainedTokenizerBase:
         if not file.exists():
             plain = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             return cast(PreTrainedTokenizerBase, plain)
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if missing := {"model", "added_tokens"} - content.keys():
+            raise ValueError(f"tokenizer.json has no {sorted(missing)}")
         tokenizer = fast.from_pretrained(folder, local_files_only=True)
         raw = fast(tokenizer_file=str(file))
     except (OSError, ValueError) as error:

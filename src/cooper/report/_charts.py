@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from cooper.report._svg import Scale, safe, show, spread, tick_texts, ticks
 
 WIDTH, HEIGHT = 480, 268
-LEFT, RIGHT, TOP, BOTTOM = 46, 138, 24, 38
+LEFT, RIGHT, TOP, BOTTOM = 56, 138, 24, 38
 POINTS = 400  # more than a screen can show; longer series are averaged down to this
 GAP = 16.0  # pixels between two label lines
 

@@ -107,7 +107,7 @@ def curves(record: RunRecord, told: Facts) -> str:
         lines = [_line(record, *curve) for curve in panel.curves if record.series(curve[1])]
         lost = [label for label, metric, _ in panel.curves if not record.series(metric)]
         note = safe(panel.note)
-        if lost:
+        if lost and lines:
             note += f' <span class="lost">Not recorded: {safe(", ".join(lost))}.</span>'
         if not lines:
             empty = '<p class="empty">Not recorded in this run.</p>'

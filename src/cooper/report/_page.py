@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from pathlib import Path
 
 import yaml
 
-from cooper.errors import UserError
 from cooper.report._curves import curves, distributions
 from cooper.report._facts import Facts, facts
 from cooper.report._read import Rollouts, RunRecord, read_rollouts, read_run
 from cooper.report._style import script, style
 from cooper.report._svg import percent, safe, show
 from cooper.report._table import hide_secrets, samples, table
+from cooper.report._write import replace_file
 
 PART = 40  # at most so many files are read for each end of the score distributions
 
@@ -155,12 +154,5 @@ def write_report(run: Path | str) -> Path:
     record = read_run(run)
     page = _html(record).encode("utf-8", "replace")
     path = record.folder / "report.html"
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        half.write_bytes(page)
-        os.replace(half, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        half.unlink(missing_ok=True)
+    replace_file(path, lambda half: half.write_bytes(page))
     return path

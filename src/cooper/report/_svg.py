@@ -66,12 +66,21 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """The ticks with as many decimals as tell them apart, the same for all."""
+    """The ticks with as many decimals as tell them apart, the same for all, and short.
+
+    Example:
+        >>> tick_texts([0.0, 0.5]), tick_texts([0.0, 25_000.0]), tick_texts([0.0, 2e-6])
+        (['0.0', '0.5'], ['0k', '25k'], ['0', '2e−6'])
+    """
     gap = min((b - a for a, b in pairwise(values)), default=1.0)
-    if gap < 1e-4 or max(map(abs, values), default=0.0) >= 1e7:
-        return [f"{value:.1e}".replace("-", "−") if value else "0" for value in values]
+    most = max(map(abs, values), default=0.0)
+    if gap < 1e-3 or most >= 1e9:
+        texts = [f"{value:.2g}".replace("e-0", "e-").replace("e+0", "e") for value in values]
+        return [text.replace("-", "−") for text in texts]
+    unit, name = (1e6, "M") if most >= 1e6 else (1e3, "k") if most >= 1e4 else (1.0, "")
+    gap /= unit
     digits = next((d for d in range(6) if abs(round(gap, d) - gap) < gap * 1e-6), 5)
-    return [f"{value:,.{digits}f}".replace("-", "−") for value in values]
+    return [f"{value / unit:,.{digits}f}{name}".replace("-", "−") for value in values]
 
 
 @dataclass(frozen=True)

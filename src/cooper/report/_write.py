@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,24 @@ def _column(name: str, values: Sequence[Any]) -> pa.Array:
     return pa.array(plain, type=kind)
 
 
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a file beside `path`, then put it in `path`'s place: whole or not at all.
+
+    Raises:
+        UserError: the file cannot be written; what was at `path` is untouched.
+    """
+    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(half)
+        os.replace(half, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # gone after the replacement, or never there
+            half.unlink()
+
+
 def write_rollouts(folder: Path | str, step: int, rows: Mapping[str, Sequence[Any]]) -> Path:
     """Write the rollouts of one step to `folder/rollouts/step_NNNNNN.parquet`.
 
@@ -104,15 +123,7 @@ def write_rollouts(folder: Path | str, step: int, rows: Mapping[str, Sequence[An
     columns = {"step": [step] * size, **rows}
     table = pa.table({name: _column(name, values) for name, values in columns.items()})
     path = Path(folder) / "rollouts" / f"step_{step:06d}.parquet"
-    half = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, half, compression="zstd")
-        os.replace(half, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        half.unlink(missing_ok=True)
+    replace_file(path, lambda half: pq.write_table(table, half, compression="zstd"))
     return path
 
 

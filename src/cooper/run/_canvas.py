@@ -52,7 +52,9 @@ def label(axes: Axes, ends: Sequence[End]) -> None:
     bottom, top = axes.get_ylim()
     order = sorted(ends, key=lambda end: end.y)
     places = spread([(end.y - bottom) / (top - bottom) for end in order], 0.066)
+    left, right = axes.get_xlim()
     for end, place in zip(order, places, strict=True):
+        early = end.x < right - 0.05 * (right - left)  # a long leader must not pass for a line
         axes.annotate(
             end.text,
             xy=(end.x, end.y),
@@ -68,6 +70,7 @@ def label(axes: Axes, ends: Sequence[End]) -> None:
                 "arrowstyle": "-",
                 "color": end.colour,
                 "lw": 0.6,
+                "ls": ":" if early else "-",
                 "shrinkA": 0,
                 "relpos": (0, 0.5),
             },

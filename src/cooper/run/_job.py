@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import TrainerCallback
+from transformers import PrinterCallback, TrainerCallback
 
 from cooper.data import Task
 from cooper.errors import UserError
@@ -201,6 +201,7 @@ def _train(
         peft_config=_lora(config),
         callbacks=[CooperCallback(reward), watch],
     )
+    trainer.remove_callback(PrinterCallback)
     with _stoppable(watch):
         trainer.train(resume_from_checkpoint=_checkpoint(folder / "checkpoints"))
     if watch.interrupted:
@@ -238,7 +239,7 @@ def _arguments(config: RunConfig, task: Task, folder: Path) -> Any:
         beta=train.beta,
         temperature=train.temperature,
         bf16=train.bf16,
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         shuffle_dataset=False,
         logging_steps=1,
         save_strategy="steps",

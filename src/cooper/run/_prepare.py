@@ -151,8 +151,11 @@ def _supervise(
     model: Any, tokenizer: Any, demos: Sequence[Demo], config: RunConfig, scratch: Path
 ) -> None:
     """TRL's supervised trainer on the demonstrations, loss on completions only."""
-    from datasets import Dataset
+    from datasets import Dataset, disable_progress_bars
+    from transformers import PrinterCallback
     from trl import SFTConfig, SFTTrainer
+
+    disable_progress_bars()
 
     def shape(demo: Demo) -> dict[str, Any]:
         if isinstance(demo.row.prompt, str):
@@ -168,7 +171,7 @@ def _supervise(
         lr_scheduler_type="cosine",
         warmup_steps=max(1, config.warmup.steps // 30),
         bf16=config.train.bf16,
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         report_to="none",
         save_strategy="no",
         logging_strategy="no",
@@ -183,6 +186,7 @@ def _supervise(
         train_dataset=Dataset.from_list([shape(d) for d in demos]),
         processing_class=tokenizer,
     )
+    trainer.remove_callback(PrinterCallback)
     trainer.train()
     shutil.rmtree(scratch, ignore_errors=True)
 

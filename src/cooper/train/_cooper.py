@@ -36,6 +36,7 @@ from cooper.types import Batch, Bools, Floats, Rewards, Score, Status
 
 PAPER = "arXiv:2508.05613"
 NAMES = ("rule", "proxy", "surely_wrong")
+FIXED_EVERY = 10  # steps between measurements on the fixed set
 REFRESH_PASSES = 20  # most passes over the batch that set off the alarm
 RNG_STREAM = 0xC0  # keeps this object's stream apart from others made from the same seed
 
@@ -265,7 +266,7 @@ class Cooper:
         self.alarm = alarm_rearm(self.alarm)
 
     def _fixed_accuracy(self) -> dict[str, float]:
-        if self.rm is None or not self.fixed:
+        if self.rm is None or not self.fixed or (self.steps - 1) % FIXED_EVERY:
             return {}
         rows = self.fixed
         batch = Batch(
@@ -301,7 +302,7 @@ def judge_all(rule: Rule, batch: Batch) -> list[Score]:
 
 
 def _recipe(config: CooperConfig) -> Recipe:
-    weights = {"rule": 1.0} if config.reward == "rule" else {"proxy": 1.0}
+    weights = {name: float(name == config.reward) for name in NAMES}
     combine: dict[str, Any] = (
         {"strata": {"unsure": config.unsure, "right": config.right}}
         if config.reward == "strata"
