@@ -10,16 +10,18 @@ from transformers import (
     PreTrainedTokenizerFast,
     Qwen2Config,
     Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
 )
 
 from cooper.models import VerifyRM, tiny_decoder, tiny_tokenizer
 from cooper.types import Batch
 
 ALPHABET = "0123456789+= so,."
-FAMILIES = ["llama", "llama-tied", "qwen2", "qwen2-tied", "gpt2"]
+FAMILIES = ["llama", "llama-tied", "qwen2", "qwen2-tied", "qwen3", "gpt2"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def tokens() -> PreTrainedTokenizerFast:
     return tiny_tokenizer(ALPHABET)
 
@@ -36,17 +38,18 @@ def make_decoder(family: str, tokens: PreTrainedTokenizerFast) -> PreTrainedMode
             return GPT2LMHeadModel(
                 GPT2Config(vocab_size=size, n_embd=32, n_layer=2, n_head=4, n_positions=128)
             ).eval()
-        return Qwen2ForCausalLM(
-            Qwen2Config(
-                vocab_size=size,
-                hidden_size=32,
-                intermediate_size=64,
-                num_hidden_layers=2,
-                num_attention_heads=4,
-                num_key_value_heads=2,
-                tie_word_embeddings=bool(tied),
-            )
-        ).eval()
+        shape = {
+            "vocab_size": size,
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "tie_word_embeddings": bool(tied),
+        }
+        if name == "qwen3":
+            return Qwen3ForCausalLM(Qwen3Config(**shape, head_dim=8)).eval()
+        return Qwen2ForCausalLM(Qwen2Config(**shape)).eval()
 
 
 @pytest.fixture(params=FAMILIES)

@@ -40,6 +40,9 @@ def test_a_cut_keeps_the_end_and_is_counted() -> None:
     long = "a" * 50 + " the answer is 42"
     rows = encode(TOKENS, ["1+1"] * 3, ["2"] * 3, ["2", long, long], max_length=40)
     assert rows.cut == 2
+    assert {decode(ids[:n]) for ids, n in zip(rows.ids, rows.prefix, strict=True)} == {
+        "<question>1+1</question>\n<reference_answer>2</reference_answer>\n<completion>"
+    }
     assert [len(ids) for ids in rows.ids] == [FIXED + 5, 40, 40]
     assert decode(rows.ids[1]).startswith("<question>1+1</question>")
     assert decode(rows.ids[1]).endswith(" the answer is 42</completion>")
@@ -77,7 +80,7 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
         for q, a, c in zip(questions, references, completions, strict=True)
     ]
     assert together.ids == apart
-    assert encode(TOKENS, [], [], [], max_length=40) == ([], 0)
+    assert encode(TOKENS, [], [], [], max_length=40) == ([], 0, [])
 
 
 def test_errors_name_what_was_found() -> None:

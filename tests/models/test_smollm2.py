@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loaded(cache: Path) -> Iterator[Loaded]:
-    yield smollm2(cache=cache)
+def loaded(cache: Path) -> Loaded:
+    return smollm2(cache=cache)
 
 
 @needs_wheel
@@ -48,10 +47,9 @@ def test_it_speaks_and_is_plain(loaded: Loaded) -> None:
 def test_the_cache_gives_the_same_again(loaded: Loaded, cache: Path) -> None:
     again = smollm2(cache=cache, dtype=torch.bfloat16)
     assert again.model.dtype is torch.bfloat16
-    for (name, one), two in zip(
-        loaded.model.state_dict().items(), again.model.state_dict().values()
-    ):
-        assert torch.equal(one.to(torch.bfloat16), two), name
+    weights = again.model.state_dict()
+    for name, value in loaded.model.state_dict().items():
+        assert torch.equal(value.to(torch.bfloat16), weights[name]), name
     text = "<|im_start|>user\n 3,141 +  7<|im_end|>\n"
     ids = loaded.tokenizer(text)["input_ids"]
     assert again.tokenizer(text)["input_ids"] == ids
@@ -77,11 +75,13 @@ def test_a_reward_model_grows_on_it(loaded: Loaded) -> None:
 
 @needs_wheel
 @pytest.mark.slow
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_done_without(
+    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cooper.models._smollm2._plain", lambda gguf: loaded)
     (tmp_path / "file").write_text("in the way")
     with pytest.warns(UserWarning, match="cannot keep SmolLM2-135M-Instruct there"):
-        model, _ = smollm2(cache=tmp_path / "file")
-    assert model.config.vocab_size == 49152
+        assert smollm2(cache=tmp_path / "file").model is loaded.model
 
 
 def test_a_missing_wheel_is_one_line_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:

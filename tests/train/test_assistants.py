@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -176,11 +177,13 @@ def test_a_worker_that_hangs_outside_every_timeout_is_left(
     release.set()
 
 
-def test_nobody_listening(serve: Callable[..., Stub]) -> None:
-    stub = serve(echo)
-    stub.server.server_close()
-    ask = endpoint(stub.url, model="m", retries=0, timeout=5)
-    assert ask(["a"]) == [None]
+def test_nobody_listening(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as bound:  # bound, so that nobody else takes the port, but not listening
+        bound.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+        ask = endpoint(url, model="m", retries=0, timeout=5)
+        assert ask(["a"]) == [None]
     assert ask.failures[0].startswith("ConnectionRefusedError")
 
 
@@ -194,11 +197,11 @@ def test_a_reply_without_end_is_cut(
 
 
 def test_the_key_is_nowhere(serve: Callable[..., Stub], monkeypatch: pytest.MonkeyPatch) -> None:
-    ask = endpoint(serve(lambda n, _: (401, KEY.encode())).url + "?token=tok", model="m")
+    ask = endpoint(serve(lambda n, _: (401, KEY.encode())).url + "?token=hidden", model="m")
     ask(["a"])
     assert KEY not in repr(ask) + repr(ask.failures)
     assert KEY.encode() not in pickle.dumps(ask)
-    assert "tok" not in repr(ask) + repr(ask.failures)
+    assert "hidden" not in repr(ask) + repr(ask.failures)
     monkeypatch.setenv("OPENAI_API_KEY", KEY + "\nX: y")
     ask(["a"])
     assert ask.failures[0].startswith("the key in OPENAI_API_KEY cannot be sent")

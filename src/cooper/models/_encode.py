@@ -31,6 +31,12 @@ class Encoded(NamedTuple):
 
     ids: list[list[int]]
     cut: int
+    prefix: Sequence[int] = ()  # (B,) tokens before the completion; () when not known
+
+    def take(self, index: Sequence[int]) -> Encoded:
+        """The rows at `index`, in that order; `cut` stays that of the whole."""
+        prefix = [self.prefix[i] for i in index] if self.prefix else ()
+        return Encoded([self.ids[i] for i in index], self.cut, prefix)
 
 
 def encode(
@@ -83,6 +89,7 @@ def encode(
     middle_ids = _ids(tokenizer, middles)
     completion_ids = _ids(tokenizer, completions)
     rows: list[list[int]] = []
+    prefix: list[int] = []
     cut = 0
     for question, middle, completion in zip(questions, middles, completions, strict=True):
         q, m, c = question_ids[question], middle_ids[middle], completion_ids[completion]
@@ -97,7 +104,8 @@ def encode(
             keep = min(len(c), max(room - len(q), room // 4, 1))
             q, c = q[max(0, len(q) - (room - keep)) :], c[len(c) - keep :]
         rows.append([*head, *q, *m, *c, *tail])
-    return Encoded(rows, cut)
+        prefix.append(len(head) + len(q) + len(m))
+    return Encoded(rows, cut, prefix)
 
 
 def _ids(tokenizer: PreTrainedTokenizerBase, texts: Iterable[str]) -> dict[str, list[int]]:

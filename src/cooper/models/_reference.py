@@ -7,7 +7,6 @@ with Bradley-Terry pairs during it. Not for tasks without a reference answer.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,19 +14,14 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from transformers import (
-    AutoModelForSequenceClassification,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from cooper.errors import UserError
-from cooper.models._card import Card, Probe
+from cooper.models._card import Probe
 from cooper.models._classifier import classifier
 from cooper.models._encode import Encoded, encode
-from cooper.models._folder import quiet, recover, replacing
-from cooper.models._tokenizer import load_tokenizer
+from cooper.models._forward import plain, shared, worth_sharing
+from cooper.models._save import read, write
 from cooper.types import Batch, Floats
 
 PAPER = "arXiv:2508.05613"
@@ -137,37 +131,27 @@ class VerifyRM:
 
     def logits(self, encoded: Encoded) -> torch.Tensor:
         """Logits (B,) in fp32 with their graph, in the order given; the mode is the caller's."""
-        rows = encoded.ids
-        if not rows:
+        if not encoded.ids:
             return torch.zeros(0, device=self.device)
-        order = sorted(range(len(rows)), key=lambda i: len(rows[i]), reverse=True)
+        with self._precision():
+            return plain(self._core, encoded.ids, micro_batch=self.micro_batch)
+
+    def _scoring_logits(self, encoded: Encoded) -> torch.Tensor:
+        rows, prefix, core = encoded.ids, encoded.prefix, self._core
+        if not worth_sharing(core, rows, prefix):
+            return self.logits(encoded)
+        with self._precision():
+            return shared(core, rows, prefix, micro_batch=self.micro_batch)
+
+    @contextmanager
+    def _precision(self) -> Iterator[None]:
         # The cast weights that autocast keeps must never pass between a pass with and a pass
         # without gradients: the second would be cut off from the weights.
         torch.clear_autocast_cache()
         low = self.compute_dtype is torch.bfloat16
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=low):
-            parts = [
-                self._forward([rows[i] for i in order[start : start + self.micro_batch]])
-                for start in range(0, len(order), self.micro_batch)
-            ]
+            yield
         torch.clear_autocast_cache()
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(parts)[back.to(self.device)]
-
-    def _forward(self, rows: list[list[int]]) -> torch.Tensor:
-        lengths = torch.tensor([len(row) for row in rows])
-        width = int(lengths.max())
-        ids = torch.tensor([row + [0] * (width - len(row)) for row in rows]).to(self.device)
-        mask = (torch.arange(width) < lengths[:, None]).long().to(self.device)
-        core = self._core
-        hidden = core.base_model(
-            input_ids=ids, attention_mask=mask, use_cache=False
-        ).last_hidden_state  # (b, T, width)
-        last = hidden[torch.arange(len(rows), device=self.device), (lengths - 1).to(self.device)]
-        with torch.autocast(self.device.type, enabled=False):
-            logits: torch.Tensor = core.score(last.float())[:, 0]
-        return logits
 
     @property
     def _core(self) -> Any:
@@ -178,7 +162,8 @@ class VerifyRM:
     def score(self, batch: Batch) -> Floats:
         """P(correct) of each rollout, without gradients and with dropout off.
 
-        Rows with equal ids are scored once. The model's mode is put back afterwards.
+        Rows with equal ids are scored once, and a question and reference that rows have in common
+        are read once, where the backbone allows it and it pays. The model's mode is put back.
 
         Args:
             batch: B rollouts.
@@ -190,9 +175,12 @@ class VerifyRM:
             FloatingPointError: A logit is not finite, which means that the model has diverged.
         """
         encoded = self.encode(batch.questions, batch.references, batch.completions)
-        distinct = {ids: i for i, ids in enumerate(dict.fromkeys(map(tuple, encoded.ids)))}
+        place: dict[tuple[int, ...], int] = {}
+        first = [
+            i for i, ids in enumerate(map(tuple, encoded.ids)) if place.setdefault(ids, i) == i
+        ]
         with evaluating(self.model), torch.no_grad():
-            logits = self.logits(Encoded([list(ids) for ids in distinct], encoded.cut))
+            logits = self._scoring_logits(encoded.take(first))
         values = logits.cpu().numpy().astype(np.float64)
         if not np.isfinite(values).all():
             raise FloatingPointError(
@@ -200,7 +188,8 @@ class VerifyRM:
                 "finite; the reward model has diverged"
             )
         values = 1 / (1 + np.exp(-values.clip(-36, 36)))  # float64 tells 1 - 2e-16 from 1
-        spread: Floats = values[[distinct[tuple(ids)] for ids in encoded.ids]]
+        column = {row: k for k, row in enumerate(first)}
+        spread: Floats = values[[column[place[tuple(ids)]] for ids in encoded.ids]]
         return spread
 
     def probe_margin(self, probe: Probe) -> float:
@@ -234,26 +223,7 @@ class VerifyRM:
         Raises:
             UserError: The folder cannot be written; what was there before is untouched.
         """
-        card = Card.of(
-            self.tokenizer,
-            base=self.base,
-            max_length=self.max_length,
-            micro_batch=self.micro_batch,
-            dtype=self.dtype,
-            step=step,
-            metrics=dict(metrics),
-            probe=probe,
-            margin=self.probe_margin(probe),
-        )
-        try:
-            with replacing(Path(folder)) as scratch, quiet():
-                _merged(self.model).save_pretrained(scratch)
-                self.tokenizer.save_pretrained(scratch)
-                card.write(scratch)
-        except (OSError, SafetensorError) as error:
-            raise UserError(
-                f"{folder}: cannot save the reward model: {error}; an earlier one is untouched"
-            ) from error
+        write(self, Path(folder), step=step, metrics=metrics, probe=probe)
 
     @classmethod
     def load(
@@ -274,22 +244,10 @@ class VerifyRM:
             UserError: No such folder, a card that does not match, unreadable weights, or a probe
                 that does not order.
         """
-        folder = Path(folder)
-        recover(folder)
-        card = Card.read(folder)
-        tokenizer = load_tokenizer(folder)
-        if wrong := card.mismatch(tokenizer):
-            raise UserError(f"{folder / 'card.json'}: does not match: {'; '.join(wrong)}")
-        try:
-            with quiet():
-                model = AutoModelForSequenceClassification.from_pretrained(
-                    folder, dtype=torch.float32, local_files_only=True
-                )
-        except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise UserError(f"{folder}: cannot read the weights: {reason}") from error
+        card, model, tokenizer = read(Path(folder))
+        torch.nn.Module.to(model, device or "cpu")
         rm = cls(
-            model.to(device or "cpu"),
+            model,
             tokenizer,
             max_length=card.max_length,
             micro_batch=card.micro_batch,
@@ -314,11 +272,3 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
     finally:
         for module in training:
             module.training = True
-
-
-def _merged(model: PreTrainedModel) -> PreTrainedModel:
-    """The plain model: itself, or a copy with its PEFT adapters merged in."""
-    if getattr(model, "peft_config", None) is None:
-        return model
-    adapted: Any = copy.deepcopy(model)
-    return cast(PreTrainedModel, adapted.merge_and_unload())
