@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FORMATS = {"plain": "{}", "so": "so {}", "mark": "#{}", "is": "it is {}"}
 UNREAD = "is"  # the one format that the rule cannot read
 ALPHABET = "0123456789+=# iorst"
-ERRORS = {"strong": 0.2, "weak": 0.9}  # share of wrong demonstrations
+ERRORS = {"strong": 0.18, "weak": 0.97}  # share of wrong demonstrations
 SLIPS = (-11, -10, -9, -2, -1, 1, 2, 9, 10, 11)  # forgotten carries and small slips
 
 _DIGITS = re.compile(r"[0-9]+")
