@@ -14,7 +14,7 @@ from rich.console import Console
 from cooper.errors import UserError
 
 app = typer.Typer(
-    help="Reward engineering for reinforcement learning: co-train the reward model with the policy.",
+    help="Reward engineering for RL: co-train the reward model with the policy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -36,7 +36,7 @@ def train(
     arm: Annotated[str | None, typer.Option(help="The arm to run, such as cooper or rule.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Replace a run in the same place.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Replace the run there.")] = False,
 ) -> None:
     """Train a policy with its reward model, into a run folder with a report page."""
     from cooper.run import load_config, remove_run, train_run
@@ -49,9 +49,7 @@ def train(
     if fresh:
         remove_run(folder)
     with _progress(config.train.steps) as watch:
-        summary = train_run(
-            config, folder, resume=resume, say=watch.say, on_step=watch.step
-        )
+        summary = train_run(config, folder, resume=resume, say=watch.say, on_step=watch.step)
     _print_summary(summary, folder)
 
 

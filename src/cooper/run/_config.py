@@ -37,7 +37,7 @@ class DataConfig(Section):
     train: list[Path] | Path | None = None
     eval: list[Path] | Path | None = None
     labelled: Path | None = Field(None, description="labelled completions for the reward model")
-    heldout: int = Field(200, ge=1, description="held-out questions")
+    heldout: int | None = Field(200, ge=1, description="held-out questions; null: all of eval")
 
 
 class PolicyConfig(Section):
@@ -61,7 +61,9 @@ class WarmupConfig(Section):
 class RewardModelConfig(Section):
     """Offline training of the reward model (BCE) before the policy's first step."""
 
-    model: str = Field("tiny", description='"tiny", "policy" (starts from the policy) or a saved VerifyRM')
+    model: str = Field(
+        "tiny", description='"tiny", "policy" (starts from the policy) or a saved VerifyRM'
+    )
     hidden: int = 96
     layers: int = 2
     heads: int = 4
@@ -124,7 +126,9 @@ def presets() -> list[str]:
         True
     """
     folder = resources.files("cooper") / "presets"
-    return sorted(p.name.removesuffix(".yaml") for p in folder.iterdir() if p.name.endswith(".yaml"))
+    return sorted(
+        p.name.removesuffix(".yaml") for p in folder.iterdir() if p.name.endswith(".yaml")
+    )
 
 
 def load_config(preset: str, changes: Iterable[str] = ()) -> RunConfig:
@@ -193,7 +197,9 @@ def _read(preset: str) -> dict[str, Any]:
     elif preset in presets():
         text = (resources.files("cooper") / "presets" / f"{preset}.yaml").read_text("utf-8")
     else:
-        raise UserError(f"unknown preset {preset!r}; expected one of {', '.join(presets())}, or a .yaml file")
+        raise UserError(
+            f"unknown preset {preset!r}; expected one of {', '.join(presets())}, or a .yaml file"
+        )
     try:
         tree = yaml.safe_load(text) or {}
     except yaml.YAMLError as error:

@@ -5,32 +5,25 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from transformers import PrinterCallback, TrainerCallback
+from transformers import PrinterCallback
 
 from cooper.data import Task
 from cooper.errors import UserError
-from cooper.integrations._sample import sample
 from cooper.integrations.trl import CooperCallback, CooperReward, OwnAdvantages
 from cooper.models import VerifyRM
-from cooper.audit import proportion_interval
-from cooper.report import append_metrics, read_run, write_report, write_rollouts
+from cooper.report import append_metrics, read_run, write_report
 from cooper.run._config import RunConfig, cooper_of, dump
 from cooper.run._figure import training_figure
 from cooper.run._prepare import Say, Start, load_policy, make_task, prepare, probe_of
-from cooper.train import Cooper, Outcome
-from cooper.types import Batch
+from cooper.run._watch import OnStep, Recorder, Watch, evaluate, evaluation_metrics, stoppable
+from cooper.train import Cooper
 
-OnStep = Callable[[int, int, dict[str, float]], None]  # (step, steps, metrics)
 LAST = 10  # steps averaged for the summary's proxy and rule mean
 
 
@@ -88,7 +81,7 @@ def _train_run(
     _claim(config, folder, resume)
     prepared = prepare(config, start or folder / "start", say=say)
     base = _base_accuracy(config, task, prepared)
-    append_metrics(folder, 0, _evaluation(base))
+    append_metrics(folder, 0, evaluation_metrics(base))
     cooper = None
     if config.arm != "none" and config.train.steps:
         say(f"training the policy, arm {config.arm}")
@@ -100,26 +93,6 @@ def _train_run(
     training_figure(_by_step(folder), folder / "curves.svg")
     write_report(folder)
     return summary
-
-
-def evaluate(
-    config: RunConfig, task: Task, model: Any, tokenizer: Any, *, seed: int
-) -> tuple[int, int]:
-    """(right, asked) on the held-out rows, by the oracle; rows it cannot judge are not counted."""
-    wanted = config.evaluate.samples
-    rows = [task.heldout[i % len(task.heldout)] for i in range(wanted)]
-    texts = sample(
-        model,
-        tokenizer,
-        [row.prompt for row in rows],
-        max_new_tokens=task.max_tokens,
-        temperature=config.evaluate.temperature,
-        seed=seed,
-        batch=512 if config.policy.model == "tiny" else 64,
-    )
-    verdicts = [task.oracle(t, r.reference).value for t, r in zip(texts, rows, strict=True)]
-    known = [v for v in verdicts if v is not None]
-    return sum(v == 1.0 for v in known), len(known)
 
 
 def _task_of(config: RunConfig) -> Task:
@@ -156,20 +129,13 @@ def _base_accuracy(config: RunConfig, task: Task, start: Start) -> tuple[int, in
     return right, asked
 
 
-def _evaluation(counts: tuple[int, int]) -> dict[str, float]:
-    right, asked = counts
-    share = proportion_interval(right, asked)
-    found = {"eval/accuracy": share.mean, "eval/low": share.low, "eval/high": share.high}
-    return {name: value for name, value in found.items() if value is not None}
-
-
 def _train(
     config: RunConfig, task: Task, start: Start, folder: Path, on_step: OnStep | None
 ) -> Cooper:
     from datasets import Dataset
     from trl import GRPOTrainer
 
-    class Trainer(OwnAdvantages, GRPOTrainer):  # type: ignore[misc]
+    class Trainer(OwnAdvantages, GRPOTrainer):
         """TRL's trainer with Cooper's advantages."""
 
     settings = cooper_of(config)
@@ -187,11 +153,11 @@ def _train(
         alarm=config.alarm,
         seed=config.seed,
     )
-    reward = CooperReward(cooper, record=_Recorder(folder, task))
+    reward = CooperReward(cooper, record=Recorder(folder, task))
     rng = np.random.default_rng([config.seed, 4])
     rows = task.rows(config.train.steps * config.train.prompts, rng)
     tokenizer = load_policy(start.policy)[1]
-    watch = _Watch(config, task, folder, tokenizer, on_step)
+    watch = Watch(config, task, folder, tokenizer, on_step)
     trainer = Trainer(
         model=str(start.policy),
         args=_arguments(config, task, folder / "checkpoints"),
@@ -202,7 +168,7 @@ def _train(
         callbacks=[CooperCallback(reward), watch],
     )
     trainer.remove_callback(PrinterCallback)
-    with _stoppable(watch):
+    with stoppable(watch):
         trainer.train(resume_from_checkpoint=_checkpoint(folder / "checkpoints"))
     if watch.interrupted:
         raise Interrupted(trainer.state.global_step)
@@ -268,7 +234,7 @@ def _to_device(rm: VerifyRM) -> VerifyRM:
     import torch
 
     if torch.cuda.is_available():
-        rm.model.to("cuda")
+        torch.nn.Module.to(rm.model, "cuda")
     return rm
 
 
@@ -277,101 +243,6 @@ def _checkpoint(folder: Path) -> str | None:
     complete = [p.parent.parent for p in folder.glob("checkpoint-*/cooper/state.pt")]
     newest = max(complete, key=lambda p: int(p.name.rpartition("-")[2]), default=None)
     return None if newest is None else str(newest)
-
-
-class _Recorder:
-    """Writes the rollouts of a step, and what the oracle thinks of them."""
-
-    def __init__(self, folder: Path, task: Task) -> None:
-        self.folder, self.task = folder, task
-
-    def __call__(
-        self,
-        step: int,
-        prompts: Sequence[Any],
-        batch: Batch,
-        outcome: Outcome,
-        lengths: Sequence[int],
-    ) -> None:
-        rewards = outcome.rewards
-        pairs = zip(batch.completions, batch.references, strict=True)
-        truth = [self.task.oracle(c, a).value for c, a in pairs]
-        advantages = rewards.advantages
-        columns: dict[str, Sequence[Any]] = {
-            "group": np.asarray(batch.group).tolist(),
-            "prompt": list(prompts),
-            "question": batch.questions,
-            "reference": batch.references,
-            "completion": batch.completions,
-            "rule_status": [str(row[0]) for row in rewards.status],
-            "proxy_status": [str(row[1]) for row in rewards.status],
-            "reward": _masked(rewards.reward, rewards.valid),
-            "advantage": (advantages if advantages.ndim == 1 else advantages.sum(1)).tolist(),
-            "oracle": truth,
-            "surely_wrong": (rewards.component("surely_wrong") > 0).tolist(),
-            "unsure": (rewards.extra["unsure"] > 0).tolist(),
-            "tokens": list(lengths),
-        }
-        for k, name in enumerate(rewards.names[:2]):
-            columns[name] = _masked(rewards.values[:, k], rewards.where[:, k])
-        write_rollouts(self.folder, step, columns)
-        known = [t for t in truth if t is not None]
-        if known:
-            append_metrics(self.folder, step, {"cooper/truth": float(np.mean(known))})
-
-
-class _Watch(TrainerCallback):
-    """Logs, held-out accuracy, progress, and the stop that Ctrl-C asks for."""
-
-    def __init__(
-        self, config: RunConfig, task: Task, folder: Path, tokenizer: Any, on_step: OnStep | None
-    ) -> None:
-        self.config, self.task, self.folder = config, task, folder
-        self.tokenizer, self.on_step = tokenizer, on_step
-        self.stop = self.interrupted = False
-        self.begun = time.monotonic()
-
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
-    ) -> None:
-        numbers = {k: float(v) for k, v in (logs or {}).items() if isinstance(v, (int, float))}
-        if "train_runtime" in numbers:
-            return
-        numbers["seconds"] = time.monotonic() - self.begun
-        append_metrics(self.folder, state.global_step, numbers)
-        if self.on_step is not None:
-            self.on_step(state.global_step, state.max_steps, numbers)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        step = state.global_step
-        if step % self.config.evaluate.every == 0 or step == state.max_steps:
-            seed = self.config.seed * 100_003 + step
-            counts = evaluate(self.config, self.task, kwargs["model"], self.tokenizer, seed=seed)
-            append_metrics(self.folder, step, _evaluation(counts))
-        if self.stop:
-            control.should_save = control.should_training_stop = self.interrupted = True
-
-
-@contextmanager
-def _stoppable(watch: _Watch) -> Iterator[None]:
-    """The first Ctrl-C ends the step and saves; a second one ends the process as usual."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ask(signum: int, frame: Any) -> None:
-        watch.stop = True
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _masked(values: Any, where: Any) -> list[float | None]:
-    return [float(v) if w else None for v, w in zip(values, where, strict=True)]
 
 
 def _summary(

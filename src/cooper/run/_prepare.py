@@ -60,7 +60,7 @@ def make_task(config: RunConfig) -> Task:
             "seed": config.seed,
         }
         if config.data.labelled is not None:
-            options["labelled"] = config.data.labelled
+            options["solutions"] = config.data.labelled
     module, _, attribute = name.rpartition(":")
     family = importlib.import_module(module) if module else data
     make = getattr(family, attribute, None)
@@ -207,7 +207,9 @@ def _label(config: RunConfig, task: Task, folder: Path) -> None:
         if copy is not None:
             rows.append(Labelled(row.question, row.reference, copy, 0.0))
     if not rows:
-        raise UserError("reward_model: no labelled completions; set reward_model.samples or data.labelled")
+        raise UserError(
+            "reward_model: no labelled completions; set reward_model.samples or data.labelled"
+        )
     text = "".join(json.dumps(rows[i]) + "\n" for i in rng.permutation(len(rows)))
     part = folder / "labelled.jsonl.part"
     part.write_text(text, encoding="utf-8")

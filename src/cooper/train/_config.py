@@ -1,4 +1,4 @@
-"""What the reward-model step does: one frozen, validated object, and the paper's settings by name."""
+"""What the reward-model step does, validated, and the paper's settings by name."""
 
 from __future__ import annotations
 
@@ -26,31 +26,57 @@ class CooperConfig(BaseModel):
 
     # Pairs of a group
     pairs_copy: int = Field(1, ge=0, description="rule-right rollouts paired with a corrupted copy")
-    pairs_hard: int = Field(2, ge=0, description="highest-scored surely wrong rollouts, each paired with a patched copy")
-    pairs_other: int = Field(0, ge=0, description="rule-right rollouts paired with another, surely wrong rollout")
-    pair_reference: bool = Field(True, description="the reference itself against a corrupted copy of the top rollout")
-    fallback: bool = Field(True, description="a group without a right rollout gets a patched positive")
+    pairs_hard: int = Field(
+        2, ge=0, description="highest-scored surely wrong rollouts, each paired with a patched copy"
+    )
+    pairs_other: int = Field(
+        0, ge=0, description="rule-right rollouts paired with another, surely wrong rollout"
+    )
+    pair_reference: bool = Field(
+        True, description="the reference itself against a corrupted copy of the top rollout"
+    )
+    fallback: bool = Field(
+        True, description="a group without a right rollout gets a patched positive"
+    )
     check: Literal["reference", "positive"] = Field(
-        "reference", description="what a negative must differ from; 'positive' also accepts unreadable ones, as released"
+        "reference",
+        description="must be wrong against this; 'positive' also accepts unreadable ones, as released",
     )
 
     # Update of the reward model
-    when: Literal["before", "after"] = Field("before", description="reward-model step before or after scoring")
-    updates: int = Field(4, ge=0, description="optimiser steps per policy step; 0 freezes the model")
-    warmup_batches: int = Field(40, ge=0, description="batches of base-policy rollouts that train the reward model only")
+    when: Literal["before", "after"] = Field(
+        "before", description="reward-model step before or after scoring"
+    )
+    updates: int = Field(
+        4, ge=0, description="optimiser steps per policy step; 0 freezes the model"
+    )
+    warmup_batches: int = Field(
+        40, ge=0, description="batches of base-policy rollouts that train the reward model only"
+    )
     warmup_updates: int = Field(4, ge=1, description="optimiser steps per warm-up batch")
     learning_rate: float = Field(1e-5, gt=0)
     weight_decay: float = Field(0.01, ge=0)
     clip: float = Field(1.0, gt=0, description="gradient norm")
-    anchor_bce: float = Field(0.5, ge=0, description="weight of BCE on the pairs: keeps the score a probability")
+    anchor_bce: float = Field(
+        0.5, ge=0, description="weight of BCE on the pairs: keeps the score a probability"
+    )
     replay: int = Field(16, ge=0, description="offline rows (BCE) added to each optimiser step")
 
     # Reward of the policy
     reward: Literal["strata", "proxy", "rule"] = "strata"
     unsure: float = Field(0.8, ge=0, le=1, description="reward of an unsure rollout = unsure * p")
-    right: float = Field(0.9, ge=0, le=1, description="reward of a rule-right rollout = right + (1 - right) * p")
-    anchored_only: bool = Field(True, description="no advantage for groups without a rule-right rollout")
-    gate: float = Field(0.0, ge=0, le=1, description="no advantage while fewer than this share of fresh pairs is ordered")
+    right: float = Field(
+        0.9, ge=0, le=1, description="reward of a rule-right rollout = right + (1 - right) * p"
+    )
+    anchored_only: bool = Field(
+        True, description="no advantage for groups without a rule-right rollout"
+    )
+    gate: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="no advantage while fewer than this share of fresh pairs is ordered",
+    )
     std_floor: float = Field(0.1, ge=0, description="advantages divide by max(std, floor)")
     advantage: Literal["grpo", "dr_grpo"] = "grpo"
 

@@ -251,9 +251,7 @@ class Cooper:
         extra = {"anchored": anchored.astype(float), "unsure": verdicts.unsure.astype(float)}
         return replace(rewards, extra=extra)
 
-    def _refresh(
-        self, findings: Sequence[Finding], batch: Batch, verdicts: Verdicts
-    ) -> None:
+    def _refresh(self, findings: Sequence[Finding], batch: Batch, verdicts: Verdicts) -> None:
         """On an alarm with action "refresh": train on this batch until its pairs are ordered."""
         sounded = any(finding.kind in ALARMS for finding in findings)
         if self.rm is None or not sounded or self.alarm_config.action != "refresh":
@@ -358,4 +356,3 @@ def _metrics(
         metrics["cooper/rm_accuracy_fresh"] = sum(u.ordered for u in updates) / seen
         metrics["cooper/rm_grad_norm"] = float(np.mean([u.grad_norm for u in updates]))
     return metrics
-

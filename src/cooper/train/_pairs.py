@@ -92,7 +92,9 @@ def mine(
     for draft, negative in zip(drafts, negatives, strict=True):
         if negative is not None and accept(negative, draft.positive, batch.references[draft.row]):
             ready.append((draft, negative))
-    return [_pair(batch, draft, negative) for draft, negative in ready if draft.positive != negative]
+    return [
+        _pair(batch, draft, negative) for draft, negative in ready if draft.positive != negative
+    ]
 
 
 def valid_rate(pairs: list[Pair], groups: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -87,7 +88,7 @@ def update(
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     norm = float(torch.nn.utils.clip_grad_norm_(_weights(optimizer), config.clip))
-    finite = norm == norm and norm != float("inf")
+    finite = math.isfinite(norm)
     if finite:
         optimizer.step()
     optimizer.zero_grad(set_to_none=True)
