@@ -40,7 +40,7 @@ class CooperConfig(BaseModel):
     )
     check: Literal["reference", "positive"] = Field(
         "reference",
-        description="must be wrong against this; 'positive' also accepts unreadable ones, as released",
+        description="what a negative is checked against; 'positive' accepts unreadable ones",
     )
 
     # Update of the reward model
