@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -18,6 +19,9 @@ import pytest
 import typer.main
 import yaml
 from typer.testing import CliRunner
+
+from cooper.audit import AlarmConfig
+from cooper.train import CooperConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -33,6 +37,7 @@ class Block(NamedTuple):
     text: str
     line: int  # of the first line inside the fence, from 1
     run: bool  # marked by <!-- run -->
+    file: str  # its title: the block is (a part of) that file, not of the page's program
 
 
 def _read(page: Path) -> str:
@@ -42,13 +47,14 @@ def _read(page: Path) -> str:
 
 def _blocks(page: Path) -> list[Block]:
     blocks, fence, marked = [], None, False
-    language, start, body = "", 0, []
+    language, file, start, body = "", "", 0, []
     for number, line in enumerate(_read(page).splitlines(), 1):
-        opening = re.match(r"(`{3,}|~{3,})\s*([\w+-]*)", line.strip())
+        opening = re.match(r'(`{3,}|~{3,})\s*([\w+-]*)(?: title="(.*)")?', line.strip())
         if fence is None and opening:
-            fence, language, start, body = opening[1], opening[2], number + 1, []
+            fence, language, file = opening[1], opening[2], opening[3] or ""
+            start, body = number + 1, []
         elif fence is not None and line.strip() == fence:
-            blocks.append(Block(language, textwrap.dedent("\n".join(body)), start, marked))
+            blocks.append(Block(language, textwrap.dedent("\n".join(body)), start, marked, file))
             fence, marked = None, False
         elif fence is not None:
             body.append(line)
@@ -124,11 +130,11 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
     """A page is one program: its blocks in order, on the same lines so that errors point there."""
     lines = [""] * len(_read(page).splitlines())
     for block in _blocks(page):
-        if block.language == "python":
+        if block.language == "python" and not block.file:
             body = block.text.splitlines()
             lines[block.line - 1 : block.line - 1 + len(body)] = body
     if any(lines):
-        script = tmp_path / f"{page.stem}.py"
+        script = tmp_path / f"page_{page.stem}.py"  # docs/cooper.md must not shadow the package
         script.write_text("\n".join(lines) + "\n", encoding="utf-8")
         folder = tmp_path / "work"
         folder.mkdir()
@@ -244,3 +250,74 @@ def test_trees_are_the_tree(page: Path) -> None:
         names = _tree_names(block)
         assert len(names) == len(set(names)), f"{page.name}:{block.line}: a name stands twice"
         assert set(names) == _tree_found(), f"{page.name}:{block.line}"
+
+
+def _settings(page: Path, columns: int) -> list[tuple[str, list[str]]]:
+    """Rows "| `name` | value | ... |" of the page's tables with so many columns."""
+    rows = []
+    for line in _read(page).splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        if line.startswith("| `") and len(cells) == columns and cells[0].count("`") == 2:
+            rows.append((cells[0].strip("`"), cells[1:]))
+    return rows
+
+
+def test_cooper_page_lists_every_setting_with_its_values() -> None:
+    rows = _settings(ROOT / "docs" / "cooper.md", 4)
+    assert [name for name, _ in rows] == list(CooperConfig.model_fields)
+    given = [{name: cells[k] for name, cells in rows} for k in (0, 1)]
+    assert CooperConfig.model_validate(given[0]) == CooperConfig()
+    assert CooperConfig.model_validate(given[1]) == CooperConfig.paper()
+
+
+def test_alarm_page_lists_every_setting_with_its_default() -> None:
+    rows = _settings(ROOT / "docs" / "alarm.md", 3)  # those of the kinds too
+    found = {name: cells[0] for name, cells in rows if cells[0] not in ("alarm", "warning")}
+    assert list(found) == list(AlarmConfig.model_fields)
+    assert AlarmConfig.model_validate(found) == AlarmConfig()
+
+
+def test_adding_a_method_works_as_written(tmp_path: Path) -> None:
+    """The four edits of docs/contributing.md, on a copy, followed by the checks."""
+    for folder in ("src", "tests"):
+        skipped = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=skipped)
+    for name in ("pyproject.toml", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    edits = {b.file: b.text for b in _blocks(ROOT / "docs" / "contributing.md") if b.file}
+    family = "src/cooper/combine/__init__.py"
+    assert list(edits) == [
+        "src/cooper/combine/_lowest.py",
+        family,
+        "tests/combine/test_lowest.py",
+        "CHANGELOG.md",
+    ]
+    row, line, name = edits[family].splitlines()
+    text = (tmp_path / family).read_text(encoding="utf-8")
+    text = _among(text, row, "| `")
+    text = _among(text, line, "from cooper.combine.")
+    listed = re.search(r"__all__ = \[(.*?),?\]", text, flags=re.DOTALL)
+    assert listed
+    names = sorted([*re.findall(r'"\w+"', listed[1]), name])
+    text = text.replace(listed[0], f"__all__ = [{', '.join(names)}]")
+    changes = (tmp_path / "CHANGELOG.md").read_text(encoding="utf-8")
+    edits[family] = text.rstrip("\n")
+    edits["CHANGELOG.md"] = changes.replace("### Added\n", f"### Added\n\n{edits['CHANGELOG.md']}")
+    for file, content in edits.items():
+        (tmp_path / file).write_text(content + "\n", encoding="utf-8")
+    _run(["ruff", "check", "--no-cache", "src/cooper/combine", "tests/combine"], tmp_path)
+    _run(["ruff", "format", "--no-cache", "--check", "src/cooper/combine"], tmp_path)
+    checks = ["tests/combine/test_lowest.py", "src/cooper/combine/_lowest.py"]
+    checks += ["tests/test_contract.py", "-k", "lowest or family or export"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    _run([sys.executable, "-m", "pytest", *options, *checks], tmp_path)
+    used = "from cooper.recipe import Recipe; Recipe(['a', 'b'], 'lowest')"
+    _run([sys.executable, "-c", used], tmp_path, PYTHONPATH=str(tmp_path / "src"))
+
+
+def _among(text: str, new: str, start: str) -> str:
+    """`text` with the line `new` in its alphabetical place among those that begin with `start`."""
+    lines = text.splitlines()
+    places = [i for i, line in enumerate(lines) if line.startswith(start)]
+    place = next((i for i in places if lines[i] > new), places[-1] + 1)
+    return "\n".join([*lines[:place], new, *lines[place:]]) + "\n"

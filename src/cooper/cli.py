@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import shlex
 import sys
-import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 
 from cooper.errors import UserError
+from cooper.run._quiet import quiet
 
 app = typer.Typer(
     help="Reward engineering for RL: co-train the reward model with the policy.",
@@ -19,7 +21,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-console = Console(stderr=True)
+console = Console(stderr=True, highlight=False)
+# What `pip install cooper-rl` alone does not bring.
+EXTRAS = {
+    "train": "accelerate datasets gguf matplotlib peft pyarrow safetensors scipy tokenizers torch "
+    "transformers trl"
+}
 
 Preset = Annotated[str, typer.Argument(help="A preset (see `cooper presets`) or a YAML file.")]
 Changes = Annotated[
@@ -39,17 +46,23 @@ def train(
     fresh: Annotated[bool, typer.Option("--fresh", help="Replace the run there.")] = False,
 ) -> None:
     """Train a policy with its reward model, into a run folder with a report page."""
-    from cooper.run import load_config, remove_run, train_run
-
-    wanted = list(changes or [])
-    wanted += [] if arm is None else [f"arm={arm}"]
-    wanted += [] if seed is None else [f"seed={seed}"]
-    config = load_config(preset, wanted)
+    if resume and fresh:
+        raise UserError("--resume continues the run that --fresh would delete; choose one")
     folder = out or Path("runs") / Path(preset).stem
-    if fresh:
-        remove_run(folder)
-    with _progress(config.train.steps) as watch:
-        summary = train_run(config, folder, resume=resume, say=watch.say, on_step=watch.step)
+    again = ["cooper", "train", preset, "--resume", "--out", str(folder)]
+    with _stoppable(again, folder):
+        from cooper.run import load_config, remove_run, train_run
+
+        wanted = list(changes or [])
+        wanted += [] if arm is None else [f"arm={arm}"]
+        wanted += [] if seed is None else [f"seed={seed}"]
+        written = folder / "config.yaml"
+        # What was --set the first time need not be repeated.
+        config = load_config(str(written) if resume and written.exists() else preset, wanted)
+        if fresh:
+            remove_run(folder)
+        with _progress(config.train.steps) as watch:
+            summary = train_run(config, folder, resume=resume, say=watch.say, on_step=watch.step)
     _print_summary(summary, folder)
 
 
@@ -64,11 +77,6 @@ def compare(
     workers: Annotated[int, typer.Option(help="Processes; seeds are spread over them.", min=1)] = 1,
 ) -> None:
     """Run several arms on several seeds from the same starts: one table, one figure."""
-    from cooper.run import load_config
-    from cooper.run._compare import compare as run_compare
-    from cooper.run._compare import table
-
-    config = load_config(task, changes or [])
     folder = out or Path("runs") / f"compare-{Path(task).stem}"
 
     def told(arm: str, at: int, summary: dict[str, Any]) -> None:
@@ -77,15 +85,19 @@ def compare(
             f"{summary['peak_accuracy']:.3f}, {summary['seconds']:.0f} s"
         )
 
-    result = run_compare(
-        config,
-        [name.strip() for name in arms.split(",") if name.strip()],
-        range(seed, seed + seeds),
-        folder,
-        workers=workers,
-        say=console.print,
-        told=told,
-    )
+    with _stoppable(["cooper", *sys.argv[1:]], folder):
+        from cooper.run import compare as run_compare
+        from cooper.run import load_config, table
+
+        result = run_compare(
+            load_config(task, changes or []),
+            [name.strip() for name in arms.split(",") if name.strip()],
+            range(seed, seed + seeds),
+            folder,
+            workers=workers,
+            say=_say,
+            told=told,
+        )
     typer.echo(table(result))
     typer.echo(f"{folder / 'compare.json'}\n{folder / 'compare.svg'}")
 
@@ -109,9 +121,32 @@ def presets() -> None:
 @app.command()
 def config(preset: Preset, changes: Changes = None) -> None:
     """Print the resolved configuration, every key with its value."""
-    from cooper.run._config import dump, load_config
+    from cooper.run import dump, load_config
 
     typer.echo(dump(load_config(preset, changes or [])), nl=False)
+
+
+class _Stopped(Exception):
+    """Ctrl-C, and how to go on."""
+
+
+@contextmanager
+def _stoppable(again: list[str], folder: Path) -> Iterator[None]:
+    """Turn Ctrl-C into one line that tells the command to go on with."""
+    from cooper.run import Interrupted
+
+    try:
+        yield
+    except Interrupted as stop:
+        raise _Stopped(f"{stop}; continue with: {shlex.join(again)}") from None
+    except KeyboardInterrupt:
+        begun = (folder / "config.yaml").exists()
+        hint = f"; continue with: {shlex.join(again)}" if begun else ""
+        raise _Stopped(f"interrupted{hint}") from None
+
+
+def _say(text: str, to: Console = console) -> None:
+    to.print(text, markup=False, soft_wrap=True)
 
 
 class _progress:
@@ -130,15 +165,15 @@ class _progress:
         self.task = self.bar.add_task("policy steps", total=steps, visible=False)
 
     def __enter__(self) -> _progress:
-        self.bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.bar.stop()
+        if self.bar.live.is_started:
+            self.bar.stop()
 
     def say(self, text: str) -> None:
         """Print one line above the bar."""
-        self.bar.console.print(text)
+        _say(text, self.bar.console)
 
     def step(self, step: int, steps: int, metrics: dict[str, float]) -> None:
         """Move the bar."""
@@ -148,6 +183,7 @@ class _progress:
             words += f"  rule {rule:.2f}"
         if proxy is not None:
             words += f"  reward model {proxy:.2f}"
+        self.bar.start()  # not before there is something to show; a second start does nothing
         self.bar.update(self.task, completed=step, total=steps, visible=True, description=words)
 
 
@@ -162,17 +198,34 @@ def _print_summary(summary: dict[str, Any], folder: Path) -> None:
     typer.echo(str(folder / "report.html"))
 
 
+def _missing(error: ModuleNotFoundError) -> str | None:
+    """The line for an optional package that is not installed; None for any other module."""
+    package = (error.name or "").partition(".")[0]
+    for extra, packages in EXTRAS.items():
+        if package in packages.split():
+            return f"{package} is not installed: pip install 'cooper-rl[{extra}]'"
+    return None
+
+
+def _fail(text: str) -> None:
+    line = " ".join(text.splitlines())
+    console.print("[red]error:[/red] ", end="")
+    _say(line)
+    sys.exit(2)
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one line and exit code 2, Ctrl-C is 130."""
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    warnings.filterwarnings("ignore", category=FutureWarning, module=r"(transformers|trl)\b")
+    quiet()
     try:
         app()
     except UserError as error:
-        console.print(f"[red]error:[/red] {error}", markup=True, highlight=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        console.print("interrupted")
+        _fail(str(error))
+    except ModuleNotFoundError as error:
+        line = _missing(error)
+        if line is None:
+            raise
+        _fail(line)
+    except _Stopped as stop:
+        _say(str(stop))
         sys.exit(130)

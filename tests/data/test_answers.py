@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cooper.data._answers import corrupt, final_rule, patch, surely_wrong
+from cooper.data import corrupt_number, patch_number, refuted
+from cooper.data._answers import final_rule, surely_wrong
 from cooper.data._read import Item
 from cooper.data._spell import plain_number, write_number
 from cooper.data._working import demonstration, equations, evaluate, inferred
@@ -47,8 +48,8 @@ def test_verdicts(completion: str, right: bool, wrong: bool) -> None:
 def test_unreadable_references_decide_nothing() -> None:
     assert final_rule("9", "nine").status is Status.UNPARSED
     assert surely_wrong("8", "nine") is False
-    assert patch("8", "nine", rng()) is None
-    assert corrupt("8", "nine", rng()) is None
+    assert patch_number("8", "nine", rng()) is None
+    assert corrupt_number("8", "nine", rng()) is None
 
 
 @pytest.mark.parametrize(
@@ -63,28 +64,47 @@ def test_unreadable_references_decide_nothing() -> None:
     ],
 )
 def test_patch(completion: str, patched: str) -> None:
-    assert patch(completion, "9", rng()) == patched
+    assert patch_number(completion, "9", rng()) == patched
 
 
 @given(TEXT, NUMBER.map(str), st.integers(0, 20))
 def test_patched_is_right_and_corrupted_is_wrong(text: str, reference: str, seed: int) -> None:
-    patched = patch(text, reference, rng(seed))
+    patched = patch_number(text, reference, rng(seed))
     assert patched is not None
     assert final_rule(patched, reference).value == 1.0
     assert not surely_wrong(patched, reference)
-    copy = corrupt(text, reference, rng(seed))
+    copy = corrupt_number(text, reference, rng(seed))
     assert copy != text
-    assert copy is None or final_rule(copy, reference).value == 0.0
+    if copy is not None:
+        score = final_rule(copy, reference)
+        assert (score.value, score.status) == (0.0, Status.OK)
+        assert refuted(copy, reference)
     assert not (surely_wrong(text, reference) and final_rule(text, reference).value)
 
 
 def test_corrupt_makes_every_kind_of_mistake() -> None:
-    copies = {corrupt("7 + 2 = 9. The answer is 9.", "9", rng(seed)) for seed in range(200)}
+    copies = {corrupt_number("7 + 2 = 9. The answer is 9.", "9", rng(seed)) for seed in range(200)}
     assert "7 - 2 = 5. The answer is 5." in copies
     assert "7 * 2 = 14. The answer is 14." in copies
     assert "7 + 2 = 8. The answer is 8." in copies
     assert "7 + 2 = -9. The answer is -9." in copies
-    assert corrupt("none", "9", rng()) is None
+    assert corrupt_number("none", "9", rng()) is None
+    told = "3 * 12 = 36. 36 - 5 = 31. So 31 eggs."
+    assert "3 * 12 = 36." in {corrupt_number(told, "31", rng(seed)) for seed in range(200)}
+
+
+def test_corrupt_keeps_what_another_unit_or_spelling_could_mean() -> None:
+    for text, reference in (("It takes 2 hours.", "2"), ("9 * 2", "18"), ("50%", "0.5")):
+        for seed in range(60):
+            copy = corrupt_number(text, reference, rng(seed))
+            assert copy is None or refuted(copy, reference)
+    assert corrupt_number("The answer is 8. The answer is 9.", "9", rng(0)) != "The answer is 9."
+
+
+def test_few_copies_give_themselves_away_by_a_minus() -> None:
+    copies = [corrupt_number("The answer is 9.", "9", rng(seed)) for seed in range(300)]
+    assert None not in copies
+    assert 0 < sum("-" in str(copy) for copy in copies) < 45
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(0, 4))

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cooper.data import refuted
 from cooper.errors import UserError
-from cooper.train._assistants import Request, assisted, endpoint, local_model
-from cooper.train._numbers import refuted
+from cooper.train import Request, assisted, endpoint, local_model
 
 KEY = "sk-very-secret"
 
@@ -427,3 +427,35 @@ def test_never_equal_to_the_reference_and_fixed_by_the_generator(
     assert len(seen) <= 3 * len(values)
     for text, value in zip(out, values, strict=True):
         assert text is None or refuted(text, str(value))
+
+
+def test_a_resumed_assistant_gives_the_next_answers() -> None:
+    class Ask:
+        def __init__(self) -> None:
+            self.calls = 0
+
+        def __call__(self, prompts: list[str]) -> list[str | None]:
+            self.calls += 1
+            return [f"so {self.calls}"] * len(prompts)
+
+        def state_dict(self) -> dict[str, int]:
+            return {"calls": self.calls}
+
+        def load_state_dict(self, state: dict[str, int]) -> None:
+            self.calls = state["calls"]
+
+    row = (["q"], ["so 9"], ["9"], np.random.default_rng(0))
+    first, second = assisted(Ask()), assisted(Ask())
+    assert first(*row) == ["so 1"]
+    second.load_state_dict(first.state_dict())
+    assert second(*row) == first(*row) == ["so 2"]
+    stateless = assisted(lambda prompts: ["so 1"] * len(prompts))
+    assert stateless.state_dict() == {}
+    stateless.load_state_dict({})
+
+
+def test_a_local_model_counts_its_calls_in_its_state() -> None:
+    made = local_model(None, None, max_new_tokens=4, seed=0)
+    made.load_state_dict({"calls": 7})
+    assert made.calls == 7
+    assert made.state_dict() == {"calls": 7}

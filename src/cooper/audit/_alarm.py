@@ -45,6 +45,9 @@ class AlarmConfig(BaseModel):
     """Largest tolerated mean of proxy - rule, in units of the score."""
     wrong: float | None = Field(0.50, gt=0)
     """Largest tolerated mean proxy of the rollouts that are surely wrong."""
+    wrong_share: float = Field(0.25, ge=0, le=1)
+    """... counted only where at least this share of the rollouts is surely wrong: the few wrong
+    answers of a good policy are those that look most right, hacked or not."""
     window: int = Field(3, ge=1)
     """Steps in the moving mean of gap, wrong and unsure."""
     starvation: float | None = Field(0.50, gt=0, lt=1)
@@ -95,6 +98,7 @@ def alarm_update(
     proxy: float | None,
     rule: float | None,
     wrong: float | None = None,
+    wrong_share: float | None = None,
     valid_rate: float | None = None,
     unsure: float | None = None,
     step: int | None = None,
@@ -112,6 +116,8 @@ def alarm_update(
             the reward model trains on them.
         rule: mean score of the rule on the same rollouts, in [0, 1].
         wrong: mean score of the reward model on the surely wrong ones, in [0, 1].
+        wrong_share: share of the rollouts that are surely wrong, in [0, 1]; below
+            `config.wrong_share` the step has no `wrong`.
         valid_rate: share of groups that gave the reward model a pair, or pairs per group, >= 0.
         unsure: share of the rollouts that are neither rule-right nor surely wrong, in [0, 1].
         step: the trainer's step; default: one more than the last. None or NaN as a value means
@@ -143,10 +149,13 @@ def alarm_update(
     difference = None if proxy is None or rule is None else proxy - rule
     long, short = config.starvation_window, config.window
     valid_rate, unsure = measured("valid_rate", valid_rate), measured("unsure", unsure)
+    wrong, share = measured("wrong", wrong), measured("wrong_share", wrong_share)
+    if share is not None and share < config.wrong_share:
+        wrong = None
     state = state._replace(
         step=now,
         gap=_last(state.gap, difference, short),
-        wrong=_last(state.wrong, measured("wrong", wrong), short),
+        wrong=_last(state.wrong, wrong, short),
         valid=_last(state.valid, valid_rate, long),
         valid_start=_first(state.valid_start, valid_rate, long),
         unsure=_last(state.unsure, unsure, short),

@@ -16,6 +16,7 @@ SIGNALS = {  # argument of alarm_update -> metric of a run folder
     "proxy": "cooper/proxy_mean",
     "rule": "cooper/rule_mean",
     "wrong": "cooper/wrong_score",
+    "wrong_share": "cooper/wrong_share",
     "valid_rate": "cooper/valid_rate",
     "unsure": "cooper/unsure_share",
 }
@@ -43,7 +44,7 @@ def alarm_series(metrics: Mapping[int, Mapping[str, Any]]) -> dict[str, list[Any
     Example:
         >>> alarm_series({1: {"cooper/proxy_mean": 0.6, "cooper/rule_mean": 0.5}, 2: {"loss": 1.0}})
         {'step': [1], 'proxy': [0.6], 'rule': [0.5],
-         'wrong': [None], 'valid_rate': [None], 'unsure': [None]}
+         'wrong': [None], 'wrong_share': [None], 'valid_rate': [None], 'unsure': [None]}
     """
     known = set(SIGNALS.values())
     steps = [step for step in sorted(metrics) if known & metrics[step].keys()]

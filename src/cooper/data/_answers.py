@@ -7,15 +7,19 @@ from fractions import Fraction
 
 import numpy as np
 
+from cooper.data._corrupt import corrupt
+from cooper.data._numbers import refuted
 from cooper.data._spell import write_number
-from cooper.data._working import ANSWER, evaluate
+from cooper.data._working import ANSWER
 from cooper.types import Score, Status
 from cooper.verify import numbers, numeric
 from cooper.verify._numeric import read_reference
 
 _STATED = re.compile(r"####|\banswer is\b|\banswer:", re.IGNORECASE | re.ASCII)
 _OPERAND = re.compile(r" ?[-+*/x×] ?[$(]?[0-9]")  # what follows a number that is worked with
-_OPERATION = re.compile(r"([0-9.]{1,12}) ([-+*/]) ([0-9.]{1,12}) = (?=[-$0-9])", re.ASCII)
+# No truncated copies: they often have no answer to read. Few signs: where counts are asked for, a
+# minus would give the mistake away.
+KINDS = (*("digit",) * 9, *("operator",) * 6, *("unit", "step") * 2, "sign")
 
 
 def _stated(text: str) -> set[Fraction]:
@@ -84,13 +88,13 @@ def _answers(text: str) -> set[Fraction]:
     return {*final[:1], *_stated(text)}
 
 
-def patch(completion: str, reference: str, rng: np.random.Generator) -> str | None:
+def patch_number(completion: str, reference: str, rng: np.random.Generator) -> str | None:
     """The completion with its answer, wherever it occurs as a result, replaced by the reference.
 
     Falls back on a bare `The answer is N.` where that does not make it right.
 
     Example:
-        >>> patch("7 + 2 = 8. The answer is 8.", "9", np.random.default_rng(0))
+        >>> patch_number("7 + 2 = 8. The answer is 8.", "9", np.random.default_rng(0))
         '7 + 2 = 9. The answer is 9.'
     """
     target = read_reference(reference)
@@ -102,70 +106,31 @@ def patch(completion: str, reference: str, rng: np.random.Generator) -> str | No
     return ANSWER.format(write_number(target))
 
 
-def corrupt(completion: str, reference: str, rng: np.random.Generator) -> str | None:
-    """A copy whose answer is wrong: a digit, the size, the sign or the operator is changed.
+def corrupt_number(completion: str, reference: str, rng: np.random.Generator) -> str | None:
+    """A copy with a mistake in its working or its answer, from the arithmetic ladder.
 
     Args:
-        completion: Any completion.
-        reference: What the copy must not end with.
-        rng: Draws the kind of mistake.
+        completion: any completion, right or wrong.
+        reference: what the copy must not end with.
+        rng: draws the kind of mistake.
 
     Returns:
-        The copy, always different and never right; None when there is no number to change or the
-        reference is unreadable.
+        The copy, always different, with a final number that can be read and is wrong; None when
+        there is no number to change, or the reference is not one number.
 
     Example:
-        >>> corrupt("no number", "9", np.random.default_rng(0)) is None
+        >>> corrupt_number("7 + 2 = 9. The answer is 9.", "9", np.random.default_rng(20))
+        '7 - 2 = 5. The answer is 5.'
+        >>> corrupt_number("no number", "9", np.random.default_rng(0)) is None
         True
     """
-    target, answers = read_reference(reference), _answers(completion)
-    if target is None or not answers:
-        return None
-    final = next(iter(answers)) if len(answers) == 1 else target
-    for _ in range(20):
-        kind = rng.choice(("digit", "near", "operator", "sign"), p=(0.45, 0.2, 0.3, 0.05))
-        text, value = completion, final
-        if kind == "digit":
-            value = _digit_changed(final, rng)
-        elif kind == "near":
-            value = final + int(rng.choice((-10, -2, -1, 1, 2, 10)))
-        elif kind == "sign":
-            value = -final
-        else:
-            swapped = _operator_changed(completion, final, rng)
-            if swapped is None:
-                continue
-            text, value = swapped
-        if value < 0 <= final and kind != "sign":
-            continue  # a negative count gives the mistake away
-        copy = _rewrite(text, answers, write_number(value))
-        if copy != completion and value != target and final_rule(copy, reference).value == 0.0:
-            return copy
-    return None
+    made = corrupt(
+        completion, reference, rng=rng, kinds=KINDS, tries=len(KINDS), wrong=_readably_wrong
+    )
+    return None if made is None else made.text
 
 
-def _digit_changed(value: Fraction, rng: np.random.Generator) -> Fraction:
-    text = write_number(value)
-    spots = [i for i, letter in enumerate(text) if letter.isdigit()]
-    spot = spots[rng.integers(len(spots))]
-    low = 1 if spot == spots[0] and len(spots) > 1 else 0
-    digits = f"{text[:spot]}{rng.integers(low, 10)}{text[spot + 1 :]}"
-    top, _, bottom = digits.partition("/")
-    return Fraction(top) / Fraction(bottom) if bottom and int(bottom) else Fraction(top)
-
-
-def _operator_changed(
-    text: str, final: Fraction, rng: np.random.Generator
-) -> tuple[str, Fraction] | None:
-    """The last `a + b = ` whose result is the answer, with another operator and its result."""
-    found = None
-    for candidate in _OPERATION.finditer(text):
-        if evaluate(f"{candidate[1]} {candidate[2]} {candidate[3]}") == final:
-            found = candidate
-    if found is None:
-        return None
-    sign = str(rng.choice([sign for sign in "+-*/" if sign != found[2]]))
-    value = evaluate(f"{found[1]} {sign} {found[3]}")
-    if value is None or value.denominator != 1 or value < 0:
-        return None
-    return f"{text[: found.start(2)]}{sign}{text[found.end(2) :]}", value
+def _readably_wrong(copy: str, reference: str) -> bool:
+    """Wrong by the task's rule and by the ladder's own check, which knows units and rounding."""
+    score = final_rule(copy, reference)
+    return score.value == 0.0 and score.status is Status.OK and refuted(copy, reference)

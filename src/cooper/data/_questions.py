@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cooper.data._answers import corrupt, final_rule, patch, surely_wrong
+from cooper.data._answers import corrupt_number, final_rule, patch_number, surely_wrong
 from cooper.data._read import Item, Items, Source, read_items
 from cooper.data._solutions import labelled_solutions
 from cooper.data._task import Demo, Row, Task
@@ -181,8 +181,8 @@ def questions(
         rule=final_rule,
         oracle=final_rule,
         surely_wrong=surely_wrong,
-        patch=patch,
-        corrupt=corrupt,
+        patch=patch_number,
+        corrupt=corrupt_number,
         max_tokens=max_tokens,
         demos=partial(_demos, rows, split.train, steps),
         offline=None if solutions is None else partial(labelled_solutions, solutions),

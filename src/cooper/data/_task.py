@@ -29,10 +29,14 @@ class Demo(NamedTuple):
     completion: str
 
 
-Rule = Callable[[str, str], Score]  # (completion, reference) -> Score
-Wrong = Callable[[str, str], bool]  # (completion, reference) -> surely wrong?
-Patch = Callable[[str, str, np.random.Generator], str | None]  # format-matched right copy
-Corrupt = Callable[[str, str, np.random.Generator], str | None]  # wrong copy, None if refused
+Rule = Callable[[str, str], Score]
+"""(completion, reference) -> Score."""
+Wrong = Callable[[str, str], bool]
+"""(completion, reference) -> whether it is *surely* wrong."""
+Patch = Callable[[str, str, np.random.Generator], str | None]
+"""(completion, reference, rng) -> a right copy in the completion's format, or None."""
+Corrupt = Callable[[str, str, np.random.Generator], str | None]
+"""(completion, reference, rng) -> a wrong copy, or None where none can be made."""
 Judge = Callable[[Row, str, np.random.Generator], bool]  # noisy labeller of the offline set
 
 

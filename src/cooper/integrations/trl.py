@@ -10,6 +10,7 @@ also takes the advantages from Cooper, which adds the standard-deviation floor a
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,7 +55,8 @@ class CooperReward:
         self.cooper, self.group_size, self.record = cooper, group_size, record
         self.__name__ = name  # TRL names its metrics after it
         self.own_advantages = False  # OwnAdvantages sets it: rewards are then complete
-        self.training: Callable[[], bool] = _always
+        self.policy: Any = None  # the callback sets it: its mode tells training from evaluation
+        self.eval_group_size = group_size
         self.advantages: Floats | None = None  # of the last local batch
         self.last: Outcome | None = None
 
@@ -72,19 +74,14 @@ class CooperReward:
         **_: Any,
     ) -> list[float | None]:
         """Rewards of the local batch; see the class."""
-        if reference is None:
-            raise UserError(
-                "the training data has no column 'reference'; Cooper compares completions with it"
-            )
-        questions = question if question is not None else [text_of(p) for p in prompts]
+        references = _references(reference, prompts)
+        questions = _questions(question, prompts)
         texts = [text_of(c) for c in completions]
         lengths = [len(ids) for ids in completion_ids] if completion_ids is not None else []
-        local = (list(prompts), list(questions), [str(r) for r in reference], texts, lengths)
+        local = (list(prompts), questions, references, texts, lengths)
         (prompts, questions, references, texts, lengths), part = _gather(local)
-        batch = Batch(
-            list(questions), references, texts, self._groups(prompts, questions, references)
-        )
-        learn = self.training()
+        batch = Batch(questions, references, texts, self._groups(prompts, questions, references))
+        learn = self._training()
         outcome = self.last = self.cooper.step(batch, learn=learn)
         for finding in outcome.findings:
             logger.warning("%s", finding.verdict)
@@ -105,16 +102,24 @@ class CooperReward:
             counted = counted & (rewards.extra["anchored"] > 0)
         return _optional(rewards.reward[part], counted[part])
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the policy: a pickled copy is for another process, which has its own."""
+        return {**self.__dict__, "policy": None}
+
+    def _training(self) -> bool:
+        return self.policy is None or bool(self.policy.training)
+
     def _groups(self, prompts: Sequence[Any], *columns: Sequence[Any]) -> np.ndarray[Any, Any]:
         """TRL lays out G consecutive rollouts per prompt."""
         size = len(prompts)
-        if self.group_size is not None:
-            if size % self.group_size:
+        group_size = self.group_size if self._training() else self.eval_group_size
+        if group_size is not None:
+            if size % group_size:
                 raise ValueError(
-                    f"group_size: {size} rollouts are not whole groups of {self.group_size}; make "
-                    "the generation batch a multiple of num_generations"
+                    f"group_size: {size} rollouts are not whole groups of {group_size}; make the "
+                    "batch a multiple of the generations per prompt"
                 )
-            return np.arange(size) // self.group_size
+            return np.arange(size) // group_size
         keys = list(zip(map(text_of, prompts), *columns, strict=True))
         new = [i > 0 and keys[i] != keys[i - 1] for i in range(size)]
         return np.cumsum(new)
@@ -125,22 +130,29 @@ class CooperCallback(TrainerCallback):
 
     Args:
         reward: the reward function given to the same trainer.
+        resume_from: the checkpoint to take the reward model from, where it is not one of the
+            trainer's `output_dir`.
     """
 
-    def __init__(self, reward: CooperReward) -> None:
+    def __init__(self, reward: CooperReward, *, resume_from: str | Path | None = None) -> None:
         self.reward = reward
+        self.resume_from = None if resume_from is None else Path(resume_from)
+
+    def on_init_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Learn the group sizes, and whose mode tells training from evaluation."""
+        self.reward.group_size = args.num_generations
+        self.reward.eval_group_size = args.num_generations_eval or args.num_generations
+        self.reward.policy = kwargs["model"]
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Learn the group size; warm up, or take up a checkpoint."""
-        model = kwargs["model"]
-        self.reward.group_size = args.num_generations
-        self.reward.training = lambda: bool(model.training)
+        """Warm up, or take up a checkpoint."""
         if state.global_step:
-            load_cooper(self.reward.cooper, _folder(args, state))
+            from_there = self.resume_from and self.resume_from / "cooper"
+            load_cooper(self.reward.cooper, from_there or _folder(args, state))
             return
         cooper = self.reward.cooper
         if cooper.rm is not None and cooper.warmed < cooper.config.warmup_batches:
-            _warm_up(self.reward, args, model, kwargs)
+            _warm_up(self.reward, args, kwargs)
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Write reward model, optimiser and state beside the trainer's own checkpoint."""
@@ -210,18 +222,39 @@ def load_cooper(cooper: Cooper, folder: Path) -> None:
     if not (folder / "state.pt").exists():
         raise UserError(f"{folder}: holds no Cooper state, so this run cannot be resumed from it")
     # weights_only: the file holds tensors, numbers and strings, never code
-    cooper.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
+    state = torch.load(folder / "state.pt", weights_only=True, map_location="cpu")
+    cooper.load_state_dict(state)
 
 
 def text_of(message: Any) -> str:
     """A prompt or completion as text: a string, or the contents of chat messages."""
     if isinstance(message, str):
         return message
-    return "\n".join(str(part["content"]) for part in message)
+    return "\n".join(_content(turn.get("content")) for turn in message)
 
 
-def _always() -> bool:
-    return True
+def _content(content: Any) -> str:
+    """The content of one message: a string, parts of which the texts count, or nothing."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "".join(str(part.get("text") or "") for part in content)
+
+
+def _references(column: Sequence[Any] | None, prompts: Sequence[Any]) -> list[str]:
+    if column is None:
+        raise UserError(
+            "the training data has no column 'reference'; Cooper compares completions with it"
+        )
+    for reference, prompt in zip(column, prompts, strict=True):
+        if reference is None or str(reference).strip() == "":
+            raise UserError(f"reference: missing in the row with prompt {text_of(prompt)[:80]!r}")
+    return [str(reference) for reference in column]
+
+
+def _questions(column: Sequence[Any] | None, prompts: Sequence[Any]) -> list[str]:
+    """What the reward model reads: the column where it says something, else the prompt."""
+    given = column if column is not None else [None] * len(prompts)
+    return [str(q) if q else text_of(p) for q, p in zip(given, prompts, strict=True)]
 
 
 def _optional(values: Floats, where: np.ndarray[Any, Any]) -> list[float | None]:
@@ -255,23 +288,26 @@ def _gather(columns: tuple[list[Any], ...]) -> tuple[tuple[list[Any], ...], slic
     return gathered, slice(start, start + size)
 
 
-def _warm_up(reward: CooperReward, args: Any, model: Any, kwargs: dict[str, Any]) -> None:
+def _warm_up(reward: CooperReward, args: Any, kwargs: dict[str, Any]) -> None:
     """Reward-model steps on rollouts of the policy as it starts."""
-    cooper, tokenizer = reward.cooper, kwargs["processing_class"]
-    rows = kwargs["train_dataloader"].dataset
-    per_batch = max(1, args.generation_batch_size // args.num_generations)
+    cooper, size = reward.cooper, args.num_generations
+    per_batch = max(1, args.generation_batch_size // size)
+    rows = itertools.cycle(kwargs["train_dataloader"].dataset)
+    for _ in range(cooper.warmed * per_batch):
+        next(rows)
     for step in range(cooper.warmed, cooper.config.warmup_batches):
-        picked = [rows[(step * per_batch + i) % len(rows)] for i in range(per_batch)]
-        repeated = [row for row in picked for _ in range(args.num_generations)]
+        repeated = [row for row in itertools.islice(rows, per_batch) for _ in range(size)]
+        prompts = [row["prompt"] for row in repeated]
         texts = sample(
-            model,
-            tokenizer,
-            [row["prompt"] for row in repeated],
+            kwargs["model"],
+            kwargs["processing_class"],
+            prompts,
             max_new_tokens=args.max_completion_length,
             temperature=args.temperature,
             seed=args.seed * 100_003 + step,
         )
-        questions = [row.get("question") or text_of(row["prompt"]) for row in repeated]
-        references = [str(row["reference"]) for row in repeated]
-        groups = np.arange(len(repeated)) // args.num_generations
+        known = "reference" in repeated[0]
+        references = _references([r["reference"] for r in repeated] if known else None, prompts)
+        questions = _questions([row.get("question") for row in repeated], prompts)
+        groups = np.arange(len(repeated)) // size
         cooper.warm_up(Batch(questions, references, texts, groups))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ from cooper.errors import UserError
 from cooper.report import read_run
 from cooper.run._config import ARMS, RunConfig, dump
 from cooper.run._figure import comparison_figure
-from cooper.run._job import remove_run, train_run
+from cooper.run._job import train_run
+from cooper.run._prepare import make_task, replace_text
+from cooper.run._quiet import quiet
 from cooper.run._statistics import paired_difference
+from cooper.run._stop import disk_errors
 
 FIELDS = (
     "seed",
@@ -28,7 +31,9 @@ FIELDS = (
     "base_accuracy",
     "truth",
 )
-Told = Callable[[str, int, dict[str, Any]], None]  # (arm, seed, summary)
+Done = tuple[str, int, dict[str, Any]]  # (arm, seed, summary)
+Told = Callable[[str, int, dict[str, Any]], None]
+Job = tuple[RunConfig, list[str], int, Path]
 
 
 def compare(
@@ -62,27 +67,20 @@ def compare(
     Raises:
         UserError: an unknown arm, or `out` holds runs of another configuration.
     """
+    arms, seeds = list(dict.fromkeys(arms)), list(seeds)
     unknown = [arm for arm in arms if arm not in ARMS]
     if unknown or not arms:
-        raise UserError(f"--arms: unknown {unknown}; expected names out of {', '.join(ARMS)}")
-    seeds = list(seeds)
-    out.mkdir(parents=True, exist_ok=True)
-    _same_settings(config, out)
+        what = f"unknown {', '.join(map(repr, unknown))}" if unknown else "none given"
+        raise UserError(f"--arms: {what}; expected names out of {', '.join(ARMS)}")
+    for note in make_task(config).notes:
+        say(note)
+    with disk_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        _same_settings(config, out)
     jobs = [(config, list(arms), seed, out) for seed in seeds]
-    if workers > 1:
-        from concurrent.futures import ProcessPoolExecutor, as_completed
-        from multiprocessing import get_context
-
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            for future in as_completed([pool.submit(_seed, *job) for job in jobs]):
-                for arm, seed, summary in future.result():
-                    if told is not None:
-                        told(arm, seed, summary)
-    else:
-        for job in jobs:
-            for arm, seed, summary in _seed(*job, say=say):
-                if told is not None:
-                    told(arm, seed, summary)
+    for arm, seed, summary in _spread(jobs, workers) if workers > 1 else _in_turn(jobs, say):
+        if told is not None:
+            told(arm, seed, summary)
     return collect(config, arms, seeds, out)
 
 
@@ -99,8 +97,8 @@ def collect(
             rows[arm].append({name: summary[name] for name in FIELDS})
             curves[arm].append(_curve(folder))
     result = {"task": config.task.name, "arms": rows}
-    (out / "compare.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    (out / "compare.md").write_text(table(result), encoding="utf-8")
+    replace_text(out / "compare.json", json.dumps(result, indent=1))
+    replace_text(out / "compare.md", table(result))
     title = f"{config.task.name}, {len(seeds)} seeds"
     comparison_figure(curves, out / "compare.svg", title=title)
     return result
@@ -128,27 +126,54 @@ def table(result: dict[str, Any], *, against: str = "rule") -> str:
     return "\n".join(lines) + "\n"
 
 
+def _in_turn(jobs: Sequence[Job], say: Callable[[str], None]) -> Iterator[Done]:
+    for job in jobs:
+        yield from _seed(*job, say=say)
+
+
+def _spread(jobs: Sequence[Job], workers: int) -> Iterator[Done]:
+    """Seeds over processes; after a failure or Ctrl-C no further one is begun."""
+    from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    left, running = list(jobs), set[Future[list[Done]]]()
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=quiet) as pool:
+        try:
+            while left or running:
+                while left and len(running) < workers:  # none waits in the pool's own queue
+                    running.add(pool.submit(_all_of, *left.pop(0)))
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield from future.result()
+        except BrokenProcessPool as error:
+            raise UserError(
+                "--workers: a process was killed, perhaps for want of memory; finished runs are "
+                f"kept, try fewer than {workers}"
+            ) from error
+
+
+def _all_of(config: RunConfig, arms: Sequence[str], seed: int, out: Path) -> list[Done]:
+    return list(_seed(config, arms, seed, out))
+
+
 def _seed(
     config: RunConfig,
     arms: Sequence[str],
     seed: int,
     out: Path,
     say: Callable[[str], None] = lambda _: None,
-) -> list[tuple[str, int, dict[str, Any]]]:
-    """All arms of one seed, from one start."""
-    done = []
+) -> Iterator[Done]:
+    """All arms of one seed, from one start; finished runs are kept, interrupted ones go on."""
     for arm in arms:
         folder = out / arm / f"seed-{seed}"
         chosen = config.model_copy(update={"arm": arm, "seed": seed})
-        if (folder / "summary.json").exists():
-            summary = json.loads((folder / "summary.json").read_text("utf-8"))
-        else:
-            remove_run(folder)
+        if not (folder / "summary.json").exists():
             say(f"{arm}, seed {seed}")
-            start = out / "start" / f"seed-{seed}"
-            summary = train_run(chosen, folder, start=start)
-        done.append((arm, seed, summary))
-    return done
+        begun = (folder / "config.yaml").exists()
+        summary = train_run(chosen, folder, start=out / "start" / f"seed-{seed}", resume=begun)
+        yield arm, seed, summary
 
 
 def _same_settings(config: RunConfig, out: Path) -> None:
@@ -156,7 +181,7 @@ def _same_settings(config: RunConfig, out: Path) -> None:
     path, text = out / "config.yaml", dump(config.model_copy(update={"arm": "cooper", "seed": 0}))
     if path.exists() and path.read_text("utf-8") != text:
         raise UserError(f"{out}: holds a comparison with other settings; choose another --out")
-    path.write_text(text, encoding="utf-8")
+    replace_text(path, text)
 
 
 def _curve(folder: Path) -> dict[str, Any]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from cooper.audit import AlarmConfig
 from cooper.errors import UserError
+from cooper.run._presets import preset_text, presets
 from cooper.train import CooperConfig
 
 ARMS = ("none", "rule", "frozen", "repaired", "cooper-paper", "cooper", "oracle")
@@ -68,6 +69,9 @@ class RewardModelConfig(Section):
     layers: int = 2
     heads: int = 4
     samples: int = Field(6000, ge=0, description="policy samples labelled by the task's judge")
+    solutions: int | None = Field(
+        None, ge=0, description="at most this many of the task's ready-made labelled completions"
+    )
     corrupted: int = Field(0, ge=0, description="corrupted copies of right completions, label 0")
     epochs: float = Field(3, ge=0)
     batch: int = Field(64, ge=1)
@@ -89,6 +93,21 @@ class TrainConfig(Section):
     micro_batch: int = Field(256, ge=1, description="rollouts per backward pass")
     save_every: int = Field(40, ge=1)
     bf16: bool = False
+
+    @model_validator(mode="after")
+    def _whole_groups(self) -> Self:
+        if self.generations < 2:
+            raise ValueError(
+                f"generations is {self.generations}: a group of one has no baseline; "
+                "expected at least 2"
+            )
+        rollouts = self.prompts * self.generations
+        if rollouts % min(self.micro_batch, rollouts):
+            raise ValueError(
+                f"prompts x generations is {self.prompts} x {self.generations} = {rollouts}; "
+                f"expected a multiple of micro_batch = {self.micro_batch}"
+            )
+        return self
 
 
 class EvaluateConfig(Section):
@@ -117,18 +136,14 @@ class RunConfig(Section):
     train: TrainConfig = TrainConfig()
     evaluate: EvaluateConfig = EvaluateConfig()
 
-
-def presets() -> list[str]:
-    """Names of the presets that ship with cooper.
-
-    Example:
-        >>> "sums" in presets()
-        True
-    """
-    folder = resources.files("cooper") / "presets"
-    return sorted(
-        p.name.removesuffix(".yaml") for p in folder.iterdir() if p.name.endswith(".yaml")
-    )
+    @field_validator("paper")
+    @classmethod
+    def _known(cls, changes: dict[str, Any]) -> dict[str, Any]:
+        try:
+            CooperConfig.paper(**changes)
+        except ValidationError as error:
+            raise ValueError(_faults(error)) from error
+        return changes
 
 
 def load_config(preset: str, changes: Iterable[str] = ()) -> RunConfig:
@@ -151,7 +166,7 @@ def load_config(preset: str, changes: Iterable[str] = ()) -> RunConfig:
         if not equals or not key:
             raise UserError(f"--set {change!r}: expected key=value, such as train.steps=20")
         try:
-            _put(tree, key.split("."), yaml.safe_load(value))
+            _put(tree, key.split("."), yaml.load(value, _Yaml))
         except yaml.YAMLError as error:
             raise UserError(f"--set {change!r}: the value is not YAML: {_line(error)}") from error
     return validate(tree, source=preset)
@@ -162,8 +177,7 @@ def validate(tree: Mapping[str, Any], *, source: str) -> RunConfig:
     try:
         return RunConfig.model_validate(tree)
     except ValidationError as error:
-        faults = "; ".join(_fault(item) for item in error.errors())
-        raise UserError(f"{source}: {faults}") from error
+        raise UserError(f"{source}: {_faults(error)}") from error
 
 
 def dump(config: RunConfig) -> str:
@@ -193,15 +207,18 @@ def _read(preset: str) -> dict[str, Any]:
     if path.suffix in (".yaml", ".yml") or "/" in preset:
         if not path.is_file():
             raise UserError(f"{preset}: no such file")
-        text = path.read_text(encoding="utf-8")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"{preset}: cannot be read: {_line(error)}") from error
     elif preset in presets():
-        text = (resources.files("cooper") / "presets" / f"{preset}.yaml").read_text("utf-8")
+        text = preset_text(preset)
     else:
         raise UserError(
             f"unknown preset {preset!r}; expected one of {', '.join(presets())}, or a .yaml file"
         )
     try:
-        tree = yaml.safe_load(text) or {}
+        tree = yaml.load(text, _Yaml) or {}
     except yaml.YAMLError as error:
         raise UserError(f"{preset}: not YAML: {_line(error)}") from error
     if not isinstance(tree, dict):
@@ -218,11 +235,28 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[path[-1]] = value
 
 
+def _faults(error: ValidationError) -> str:
+    return "; ".join(_fault(item) for item in error.errors())
+
+
 def _fault(item: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         return f"unknown key {where!r}"
+    if item["type"] == "value_error":  # one of ours: it says what was seen
+        return f"{where}: {item['ctx']['error']}"
     return f"{where}: {item['msg']}, got {item['input']!r}"
+
+
+class _Yaml(yaml.SafeLoader):
+    """YAML in which 1e-3 is a number, as everywhere else, and not a text."""
+
+
+_Yaml.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"),
+    [*"-+0123456789"],
+)
 
 
 def _line(error: Exception) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from transformers import PrinterCallback
 
 from cooper.data import Task
@@ -20,19 +20,20 @@ from cooper.models import VerifyRM
 from cooper.report import append_metrics, read_run, write_report
 from cooper.run._config import RunConfig, cooper_of, dump
 from cooper.run._figure import training_figure
-from cooper.run._prepare import Say, Start, load_policy, make_task, prepare, probe_of
-from cooper.run._watch import OnStep, Recorder, Watch, evaluate, evaluation_metrics, stoppable
+from cooper.run._prepare import (
+    Say,
+    Start,
+    load_policy,
+    make_task,
+    prepare,
+    probe_of,
+    replace_text,
+)
+from cooper.run._stop import Interrupted, disk_errors, stoppable
+from cooper.run._watch import OnStep, Recorder, Watch, evaluate, evaluation_metrics
 from cooper.train import Cooper
 
 LAST = 10  # steps averaged for the summary's proxy and rule mean
-
-
-class Interrupted(Exception):
-    """The user stopped the run; everything up to `step` is saved."""
-
-    def __init__(self, step: int) -> None:
-        super().__init__(f"interrupted at step {step}")
-        self.step = step
 
 
 def train_run(
@@ -46,6 +47,8 @@ def train_run(
 ) -> dict[str, Any]:
     """Run one configuration into `folder` and return its summary.
 
+    A finished run with the same configuration is not run again: its summary is returned.
+
     Args:
         config: what to run.
         folder: the run folder; must be new or empty, unless `resume`.
@@ -58,39 +61,28 @@ def train_run(
         UserError: the folder holds another run, or the disk is full.
         Interrupted: on Ctrl-C, after a checkpoint.
     """
-    try:
-        return _train_run(config, folder, start, resume, say, on_step)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise UserError(
-                f"{folder}: the disk is full; what was written stays, continue with --resume"
-            ) from error
-        raise
+    with disk_errors(folder):
+        task = _task_of(config)
+        if (done := _claim(config, folder, resume)) is not None:
+            say(f"{folder}: already run with these settings; --fresh runs it again")
+            return done
+        return _run(config, task, folder, start or folder / "start", say, on_step)
 
 
-def _train_run(
-    config: RunConfig,
-    folder: Path,
-    start: Path | None,
-    resume: bool,
-    say: Say,
-    on_step: OnStep | None,
+def _run(
+    config: RunConfig, task: Task, folder: Path, start: Path, say: Say, on_step: OnStep | None
 ) -> dict[str, Any]:
-    begun = time.monotonic()
-    task = _task_of(config)
-    _claim(config, folder, resume)
-    prepared = prepare(config, start or folder / "start", say=say)
+    begun = time.monotonic() - _spent(folder)
+    prepared = prepare(config, start, say=say)
     base = _base_accuracy(config, task, prepared)
     append_metrics(folder, 0, evaluation_metrics(base))
     cooper = None
     if config.arm != "none" and config.train.steps:
         say(f"training the policy, arm {config.arm}")
-        cooper = _train(config, task, prepared, folder, on_step)
+        cooper = _train(config, task, prepared, folder, say, on_step)
     summary = _summary(config, folder, base, cooper, time.monotonic() - begun)
-    part = folder / "summary.json.part"
-    part.write_text(json.dumps(summary, indent=1), encoding="utf-8")
-    part.replace(folder / "summary.json")
     training_figure(_by_step(folder), folder / "curves.svg")
+    replace_text(folder / "summary.json", json.dumps(summary, indent=1))
     write_report(folder)
     return summary
 
@@ -101,36 +93,53 @@ def _task_of(config: RunConfig) -> Task:
     return replace(task, rule=task.oracle) if config.arm == "oracle" else task
 
 
-def _claim(config: RunConfig, folder: Path, resume: bool) -> None:
-    """Make the run folder, or check that it is the one to continue."""
-    written = folder / "config.yaml"
-    if resume:
-        if not written.exists():
+def _claim(config: RunConfig, folder: Path, resume: bool) -> dict[str, Any] | None:
+    """Make the run folder, or check that it is the one to continue; the summary if it is done."""
+    written, wanted = folder / "config.yaml", dump(config)
+    if not written.exists():
+        if resume:
             raise UserError(f"{folder}: no run to resume (no config.yaml)")
-        if written.read_text("utf-8") != dump(config):
-            raise UserError(
-                f"{written}: was made with another configuration; resume without --set, or choose "
-                "another --out"
-            )
-        return
-    if written.exists():
-        raise UserError(f"{folder}: already holds a run; add --resume to continue it, or --fresh")
-    folder.mkdir(parents=True, exist_ok=True)
-    written.write_text(dump(config), encoding="utf-8")
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_text(written, wanted)
+        return None
+    same = written.read_text("utf-8") == wanted
+    if resume and not same:
+        raise UserError(
+            f"{written}: was made with another configuration; resume without --set, or choose "
+            "another --out"
+        )
+    if same and (folder / "summary.json").exists():
+        done: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
+        return done
+    if not resume:
+        what = "an interrupted run" if same else "a run with other settings"
+        raise UserError(
+            f"{folder}: already holds {what}; --resume continues it, --fresh replaces it, --out "
+            "goes elsewhere"
+        )
+    return None
+
+
+def _spent(folder: Path) -> float:
+    """Seconds of training that a run took before it was interrupted."""
+    done = [s for step, s in read_run(folder).series("seconds") if step <= _saved_step(folder)]
+    return max(done, default=0.0)
 
 
 def _base_accuracy(config: RunConfig, task: Task, start: Start) -> tuple[int, int]:
-    path = start.folder / "base.json"
-    if not path.exists():
-        model, tokenizer = load_policy(start.policy)
-        counts = evaluate(config, task, model, tokenizer, seed=config.seed)
-        path.write_text(json.dumps(counts))
-    right, asked = json.loads(path.read_text())
+    path, how = start.folder / "base.json", config.evaluate.model_dump()
+    if path.exists():
+        known = json.loads(path.read_text("utf-8"))
+        if known["how"] == how:
+            return known["right"], known["asked"]
+    model, tokenizer = load_policy(start.policy)
+    right, asked = evaluate(config, task, model, tokenizer, seed=config.seed)
+    replace_text(path, json.dumps({"right": right, "asked": asked, "how": how}))
     return right, asked
 
 
 def _train(
-    config: RunConfig, task: Task, start: Start, folder: Path, on_step: OnStep | None
+    config: RunConfig, task: Task, start: Start, folder: Path, say: Say, on_step: OnStep | None
 ) -> Cooper:
     from datasets import Dataset
     from trl import GRPOTrainer
@@ -157,7 +166,7 @@ def _train(
     rng = np.random.default_rng([config.seed, 4])
     rows = task.rows(config.train.steps * config.train.prompts, rng)
     tokenizer = load_policy(start.policy)[1]
-    watch = Watch(config, task, folder, tokenizer, on_step)
+    watch = Watch(config, task, folder, tokenizer, on_step, say=say, spent=_spent(folder))
     trainer = Trainer(
         model=str(start.policy),
         args=_arguments(config, task, folder / "checkpoints"),
@@ -168,14 +177,14 @@ def _train(
         callbacks=[CooperCallback(reward), watch],
     )
     trainer.remove_callback(PrinterCallback)
-    with stoppable(watch):
+    with stoppable(watch.ask):
         trainer.train(resume_from_checkpoint=_checkpoint(folder / "checkpoints"))
     if watch.interrupted:
-        raise Interrupted(trainer.state.global_step)
+        raise Interrupted(trainer.state.global_step, folder)
     trainer.save_model(str(folder / "policy"))
     tokenizer.save_pretrained(folder / "policy")
     if rm is not None:
-        probe = probe_of(rm, task, start.fixed or start.replay, seed=config.seed)
+        probe = probe_of(rm, task, [*start.fixed, *start.replay], seed=config.seed)
         rm.save(folder / "reward_model", step=cooper.steps, metrics={}, probe=probe)
     return cooper
 
@@ -187,11 +196,6 @@ def _arguments(config: RunConfig, task: Task, folder: Path) -> Any:
     train = config.train
     size = train.prompts * train.generations
     micro = min(train.micro_batch, size)
-    if size % micro or train.generations < 2:
-        raise UserError(
-            f"train: {train.prompts} prompts x {train.generations} generations must be a multiple "
-            f"of micro_batch {micro}, with at least 2 generations (a group of one has no baseline)"
-        )
     return GRPOConfig(
         output_dir=str(folder),
         max_steps=train.steps,
@@ -245,6 +249,11 @@ def _checkpoint(folder: Path) -> str | None:
     return None if newest is None else str(newest)
 
 
+def _saved_step(folder: Path) -> int:
+    newest = _checkpoint(folder / "checkpoints")
+    return 0 if newest is None else int(newest.rpartition("-")[2])
+
+
 def _summary(
     config: RunConfig,
     folder: Path,
@@ -287,7 +296,23 @@ def _by_step(folder: Path) -> dict[int, dict[str, float]]:
 
 
 def remove_run(folder: Path) -> None:
-    """Delete a run folder, and only a run folder."""
-    if folder.exists() and any(folder.iterdir()) and not (folder / "config.yaml").exists():
-        raise UserError(f"{folder}: is not a run folder (no config.yaml), so it is not replaced")
-    shutil.rmtree(folder, ignore_errors=True)
+    """Delete a run folder, and only a run folder.
+
+    Raises:
+        UserError: the folder holds something else.
+    """
+    if not folder.exists():
+        return
+    if not folder.is_dir() or (any(folder.iterdir()) and not _is_run(folder)):
+        raise UserError(f"{folder}: is not the folder of a run, so it is not replaced")
+    shutil.rmtree(folder)
+
+
+def _is_run(folder: Path) -> bool:
+    """Many folders have a config.yaml; ours names a task and an arm."""
+    try:
+        tree = yaml.safe_load((folder / "config.yaml").read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return False
+    found = set(tree) if isinstance(tree, dict) else set()
+    return {"task", "arm", "reward_model"} <= found and not (folder / "compare.json").exists()

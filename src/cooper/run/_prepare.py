@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cooper import data
-from cooper.data import Demo, Row, Task
+from cooper.data import Row, Task
 from cooper.errors import UserError
-from cooper.integrations._sample import sample
+from cooper.integrations._sample import render, sample
 from cooper.models import Probe, VerifyRM, load_tokenizer, smollm2, tiny_classifier, tiny_decoder
 from cooper.run._config import RunConfig
-from cooper.train import Labelled, fit
+from cooper.train import Labelled, fit, supervise
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -50,6 +50,9 @@ class Start(NamedTuple):
 def make_task(config: RunConfig) -> Task:
     """The task that the configuration names."""
     name, options = config.task.name, dict(config.task.options)
+    given = [k for k in ("train", "eval", "labelled") if getattr(config.data, k) is not None]
+    if given and name != "questions":
+        raise UserError(f"data.{given[0]}: is of no use to task {name!r}, only to 'questions'")
     if name == "questions":
         if config.data.train is None:
             raise UserError("data.train: missing; give a file with --set data.train=FILE.jsonl")
@@ -62,7 +65,10 @@ def make_task(config: RunConfig) -> Task:
         if config.data.labelled is not None:
             options["solutions"] = config.data.labelled
     module, _, attribute = name.rpartition(":")
-    family = importlib.import_module(module) if module else data
+    try:
+        family = importlib.import_module(module) if module else data
+    except ImportError as error:
+        raise UserError(f"task.name: {name!r} cannot be imported: {error}") from error
     make = getattr(family, attribute, None)
     if not callable(make):
         raise UserError(f"task.name: unknown task {name!r}")
@@ -85,11 +91,14 @@ def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> St
     """
     key = _key(config)
     manifest = folder / "start.json"
-    if manifest.exists() and json.loads(manifest.read_text()) != key:
+    task = make_task(config)
+    for note in task.notes:
+        say(note)
+    if manifest.exists() and json.loads(manifest.read_text("utf-8")) != key:
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    manifest.write_text(json.dumps(key))
-    task = make_task(config)
+    if not manifest.exists():
+        replace_text(manifest, json.dumps(key))
     if not (folder / "policy" / "done").exists():
         say("warming up the policy")
         _warm_policy(config, task, folder / "policy")
@@ -102,6 +111,13 @@ def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> St
         say(f"training the reward model on {len(replay)} completions")
         _fit_reward_model(config, task, start)
     return start
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Put `text` in `path`'s place, whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def load_policy(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -141,54 +157,19 @@ def _warm_policy(config: RunConfig, task: Task, folder: Path) -> None:
     if config.warmup.steps and task.demos is not None:
         rng = np.random.default_rng([config.seed, 1])
         demos = task.demos(config.warmup.steps * config.warmup.batch, rng)
-        _supervise(model, tokenizer, demos, config, folder.parent / "warmup")
+        supervise(
+            model,
+            tokenizer,
+            [(render(tokenizer, demo.row.prompt), demo.completion) for demo in demos],
+            steps=config.warmup.steps,
+            batch=config.warmup.batch,
+            learning_rate=config.warmup.learning_rate,
+            seed=config.seed,
+            bf16=config.train.bf16,
+        )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "done").touch()
-
-
-def _supervise(
-    model: Any, tokenizer: Any, demos: Sequence[Demo], config: RunConfig, scratch: Path
-) -> None:
-    """TRL's supervised trainer on the demonstrations, loss on completions only."""
-    from datasets import Dataset, disable_progress_bars
-    from transformers import PrinterCallback
-    from trl import SFTConfig, SFTTrainer
-
-    disable_progress_bars()
-
-    def shape(demo: Demo) -> dict[str, Any]:
-        if isinstance(demo.row.prompt, str):
-            return {"prompt": demo.row.prompt, "completion": demo.completion}
-        answer = [{"role": "assistant", "content": demo.completion}]
-        return {"prompt": demo.row.prompt, "completion": answer}
-
-    arguments = SFTConfig(
-        output_dir=str(scratch),
-        max_steps=config.warmup.steps,
-        per_device_train_batch_size=config.warmup.batch,
-        learning_rate=config.warmup.learning_rate,
-        lr_scheduler_type="cosine",
-        warmup_steps=max(1, config.warmup.steps // 30),
-        bf16=config.train.bf16,
-        activation_checkpointing=False,
-        report_to="none",
-        save_strategy="no",
-        logging_strategy="no",
-        disable_tqdm=True,
-        use_cpu=not _has_gpu(),
-        seed=config.seed,
-        dataloader_pin_memory=False,
-    )
-    trainer = SFTTrainer(
-        model=model,
-        args=arguments,
-        train_dataset=Dataset.from_list([shape(d) for d in demos]),
-        processing_class=tokenizer,
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.train()
-    shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _label(config: RunConfig, task: Task, folder: Path) -> None:
@@ -197,7 +178,8 @@ def _label(config: RunConfig, task: Task, folder: Path) -> None:
     rng = np.random.default_rng([config.seed, 2])
     rows: list[Labelled] = []
     if task.offline is not None:
-        rows += [Labelled(r.question, r.reference, c, float(y)) for r, c, y in task.offline()]
+        made = [Labelled(r.question, r.reference, c, float(y)) for r, c, y in task.offline()]
+        rows += [made[i] for i in rng.permutation(len(made))[: settings.solutions]]
     if settings.samples:
         rows += _judged(config, task, folder, rng)
     right = [row for row in rows if row.label >= 0.5]
@@ -211,9 +193,7 @@ def _label(config: RunConfig, task: Task, folder: Path) -> None:
             "reward_model: no labelled completions; set reward_model.samples or data.labelled"
         )
     text = "".join(json.dumps(rows[i]) + "\n" for i in rng.permutation(len(rows)))
-    part = folder / "labelled.jsonl.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(folder / "labelled.jsonl")
+    replace_text(folder / "labelled.jsonl", text)
 
 
 def _judged(
@@ -284,7 +264,7 @@ def _fit_reward_model(config: RunConfig, task: Task, start: Start) -> None:
         learning_rate=settings.learning_rate,
         seed=config.seed,
     )
-    probe = probe_of(rm, task, start.fixed or start.replay, seed=config.seed)
+    probe = probe_of(rm, task, [*start.fixed, *start.replay], seed=config.seed)
     metrics = {"loss": float(np.mean(losses[-20:]))}
     rm.save(start.reward_model, step=len(losses), metrics=metrics, probe=probe)
 
@@ -300,9 +280,3 @@ def probe_of(rm: VerifyRM, task: Task, rows: Sequence[Labelled], *, seed: int) -
     if not probes:
         raise UserError("reward_model: no labelled completion can be corrupted for the self-test")
     return max(probes, key=rm.probe_margin)
-
-
-def _has_gpu() -> bool:
-    import torch
-
-    return torch.cuda.is_available()

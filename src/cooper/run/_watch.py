@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,12 +93,25 @@ class Watch(TrainerCallback):
     """Logs, held-out accuracy, progress, and the stop that Ctrl-C asks for."""
 
     def __init__(
-        self, config: RunConfig, task: Task, folder: Path, tokenizer: Any, on_step: OnStep | None
+        self,
+        config: RunConfig,
+        task: Task,
+        folder: Path,
+        tokenizer: Any,
+        on_step: OnStep | None = None,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        spent: float = 0.0,
     ) -> None:
         self.config, self.task, self.folder = config, task, folder
-        self.tokenizer, self.on_step = tokenizer, on_step
+        self.tokenizer, self.on_step, self.say = tokenizer, on_step, say
         self.stop = self.interrupted = False
-        self.begun = time.monotonic()
+        self.begun = time.monotonic() - spent  # seconds before an interruption count
+
+    def ask(self) -> None:
+        """Stop after the step that is running."""
+        self.stop = True
+        self.say("stopping after this step; Ctrl-C again ends at once")
 
     def on_log(
         self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **_: Any
@@ -116,30 +126,14 @@ class Watch(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         step = state.global_step
-        if step % self.config.evaluate.every == 0 or step == state.max_steps:
+        # The alarm's stop ends the run as its last step does: with a measurement.
+        last = step == state.max_steps or control.should_training_stop
+        if last or step % self.config.evaluate.every == 0:
             seed = self.config.seed * 100_003 + step
             counts = evaluate(self.config, self.task, kwargs["model"], self.tokenizer, seed=seed)
             append_metrics(self.folder, step, evaluation_metrics(counts))
-        if self.stop:
+        if self.stop and not last:
             control.should_save = control.should_training_stop = self.interrupted = True
-
-
-@contextmanager
-def stoppable(watch: Watch) -> Iterator[None]:
-    """The first Ctrl-C ends the step and saves; a second one ends the process as usual."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ask(signum: int, frame: Any) -> None:
-        watch.stop = True
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, ask)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _masked(values: Any, where: Any) -> list[float | None]:

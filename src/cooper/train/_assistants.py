@@ -9,15 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from cooper.train._endpoint import endpoint
-from cooper.train._local_model import local_model
-from cooper.train._numbers import refuted
+from cooper.data import refuted
 from cooper.train._request import Request
-
-__all__ = ["Ask", "Assisted", "Request", "assisted", "endpoint", "local_model"]
 
 Ask = Callable[[list[str]], list[str | None]]  # prompts -> answers, None where there is none
 
@@ -87,6 +84,15 @@ class Assisted:
                     self.failures.pop(i, None)
             open_rows = [i for i in open_rows if out[i] is None]
         return out
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs to get the same answers: that of `ask`, where it has any."""
+        state: dict[str, Any] = getattr(self.ask, "state_dict", dict)()
+        return state
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where `state_dict` was taken."""
+        getattr(self.ask, "load_state_dict", lambda _: None)(state)
 
     def _request(self, question: str, positive: str, rng: np.random.Generator) -> Request:
         words = len(positive.split())

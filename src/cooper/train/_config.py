@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class CooperConfig(BaseModel):
@@ -79,6 +79,15 @@ class CooperConfig(BaseModel):
     )
     std_floor: float = Field(0.1, ge=0, description="advantages divide by max(std, floor)")
     advantage: Literal["grpo", "dr_grpo"] = "grpo"
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.unsure > self.right:
+            raise ValueError(
+                f"unsure: got {self.unsure}, expected at most right = {self.right}: an unsure "
+                "rollout must not earn more than a right one"
+            )
+        return self
 
     @property
     def makes_pairs(self) -> bool:

@@ -24,13 +24,12 @@ from cooper.audit import (
     alarm_restore,
     alarm_update,
 )
-from cooper.data._answers import corrupt as corrupt_number
-from cooper.data._answers import patch as patch_number
-from cooper.data._task import Corrupt, Patch, Rule, Wrong
+from cooper.data import Corrupt, Patch, Rule, Wrong, corrupt_number, patch_number
 from cooper.models import VerifyRM
 from cooper.recipe import Recipe
 from cooper.train._config import CooperConfig
-from cooper.train._pairs import Assistant, Pair, Verdicts, mine, valid_rate
+from cooper.train._metrics import judge_all, measure
+from cooper.train._pairs import Assistant, Pair, Verdicts, mine
 from cooper.train._step import Labelled, Update, make_optimizer, update
 from cooper.types import Batch, Bools, Floats, Rewards, Score, Status
 
@@ -61,8 +60,10 @@ class Cooper:
         rm: the reward model, or None where `config.reward` is "rule".
         rule: (completion, reference) -> Score, precise on its positives.
         surely_wrong: (completion, reference) -> bool, precise where it says True.
-        patch: makes a completion right in its own format; default: rewrites its last number.
-        corrupt: makes a completion wrong; default: changes a digit of its last number.
+        patch: makes a completion right in its own format; default: puts the reference in
+            place of its last number, `cooper.data.patch_number`.
+        corrupt: makes a completion wrong; default: an arithmetic slip,
+            `cooper.data.corrupt_number`.
         config: what the step does; `CooperConfig.paper()` for the published algorithm.
         replay: labelled offline rows, replayed beside the pairs.
         fixed: labelled rows never trained on, for `rm_accuracy_fixed`.
@@ -113,18 +114,26 @@ class Cooper:
 
         Returns:
             Rewards (B,), advantages (B,), metrics under "cooper/", the alarm's findings.
+
+        Raises:
+            ValueError: the batch is empty.
+            FloatingPointError: the reward model has diverged.
         """
+        _not_empty(batch)
         scores = judge_all(self.rule, batch)
         verdicts = self._verdicts(batch, scores)
         before = self._score(batch)
-        proxy, updates, pairs = before, [], []
+        proxy, updates = before, list[Update]()
+        pairs: list[Pair] | None = None  # None: not mined
         if learn and self.rm is not None and self.config.updates and self.config.makes_pairs:
             pairs = self._mine(batch, verdicts, before)
             updates = self._learn(pairs, self.config.updates)
             if self.config.when == "before":
                 proxy = self._score(batch)
         rewards = self._rewards(batch, scores, verdicts, proxy, updates)
-        metrics = _metrics(batch, verdicts, scores, before, pairs, updates)
+        metrics = measure(
+            batch, verdicts, scores, before, updates, pairs=pairs, copies=self.config.pairs_copy > 0
+        )
         findings: tuple[Finding, ...] = ()
         if learn:
             self.steps += 1
@@ -137,13 +146,16 @@ class Cooper:
         return Outcome(rewards, metrics, findings)
 
     def warm_up(self, batch: Batch) -> dict[str, float]:
-        """Train the reward model only, on a batch of the policy's rollouts."""
+        """Train the reward model only, on a batch of the policy's rollouts; metrics of `step`."""
+        _not_empty(batch)
         scores = judge_all(self.rule, batch)
         verdicts, proxy = self._verdicts(batch, scores), self._score(batch)
         pairs = self._mine(batch, verdicts, proxy)
         updates = self._learn(pairs, self.config.warmup_updates)
         self.warmed += 1
-        return _metrics(batch, verdicts, scores, proxy, pairs, updates)
+        return measure(
+            batch, verdicts, scores, proxy, updates, pairs=pairs, copies=self.config.pairs_copy > 0
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a resumed run needs, the reward model's weights included."""
@@ -154,6 +166,7 @@ class Cooper:
             "steps": self.steps,
             "warmed": self.warmed,
             "alarm": json.dumps(self.alarm._asdict()),
+            "assistant": getattr(self.assistant, "state_dict", dict)(),
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -164,6 +177,8 @@ class Cooper:
         self.rng.bit_generator.state = state["rng"]
         self.steps, self.warmed = state["steps"], state["warmed"]
         self.alarm = alarm_restore(json.loads(state["alarm"]))
+        if state.get("assistant"):
+            getattr(self.assistant, "load_state_dict", lambda _: None)(state["assistant"])
 
     def accept(self, negative: str, positive: str, reference: str) -> bool:
         """Whether a written negative may be trained on.
@@ -286,17 +301,16 @@ class Cooper:
             proxy=proxy,
             rule=metrics["cooper/rule_mean"],
             wrong=metrics.get("cooper/wrong_score"),
+            wrong_share=metrics.get("cooper/wrong_share"),
             valid_rate=metrics.get("cooper/valid_rate"),
             unsure=metrics.get("cooper/unsure_share"),
         )
         return () if finding is None else (finding,)
 
 
-def judge_all(rule: Rule, batch: Batch) -> list[Score]:
-    """One Score per rollout; equal (completion, reference) are judged once."""
-    keys = list(zip(batch.completions, batch.references, strict=True))
-    known = {key: rule(*key) for key in dict.fromkeys(keys)}
-    return [known[key] for key in keys]
+def _not_empty(batch: Batch) -> None:
+    if not len(batch):
+        raise ValueError("batch: got 0 rollouts, expected at least 1 group of them")
 
 
 def _recipe(config: CooperConfig) -> Recipe:
@@ -321,38 +335,3 @@ def _anchored(
     if not config.anchored_only:
         return np.ones(size, dtype=bool)
     return np.isin(batch.group, np.asarray(batch.group)[verdicts.right])
-
-
-def _metrics(
-    batch: Batch,
-    verdicts: Verdicts,
-    scores: Sequence[Score],
-    proxy: Floats | None,
-    pairs: Sequence[Pair],
-    updates: Sequence[Update],
-) -> dict[str, float]:
-    """The monitor's numbers; `proxy` is from before the reward-model step. Absent = unknown."""
-    values = [s.value for s in scores if s.value is not None]
-    right_groups = np.unique(np.asarray(batch.group)[verdicts.right]).size
-    metrics = {
-        "cooper/unsure_share": float(verdicts.unsure.mean()),
-        "cooper/format_share": float(np.mean([s.ok and s.status is Status.OK for s in scores])),
-        "cooper/valid_rate": right_groups / np.unique(batch.group).size,
-    }
-    if values:
-        metrics["cooper/rule_mean"] = float(np.mean(values))
-    if proxy is not None:
-        metrics["cooper/proxy_mean"] = float(proxy.mean())
-        if values:
-            metrics["cooper/gap"] = metrics["cooper/proxy_mean"] - metrics["cooper/rule_mean"]
-        if verdicts.wrong.any():
-            metrics["cooper/wrong_score"] = float(proxy[verdicts.wrong].mean())
-    if pairs:
-        metrics["cooper/pairs"] = float(len(pairs))
-        metrics["cooper/valid_rate"] = valid_rate(list(pairs), np.unique(batch.group).size)
-    seen = sum(u.pairs for u in updates)
-    if seen:
-        metrics["cooper/rm_loss"] = float(np.mean([u.loss for u in updates]))
-        metrics["cooper/rm_accuracy_fresh"] = sum(u.ordered for u in updates) / seen
-        metrics["cooper/rm_grad_norm"] = float(np.mean([u.grad_norm for u in updates]))
-    return metrics

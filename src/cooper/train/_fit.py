@@ -48,10 +48,21 @@ def fit(
     Returns:
         The loss of every step.
 
+    Raises:
+        ValueError: no rows, a label outside [0, 1], or a number that is not above 0.
+
     Source: Cooper, arXiv:2508.05613, training of VerifyRM.
     """
     if not rows:
         raise ValueError("rows: got 0 labelled completions, expected at least 1")
+    outside = next((i for i, row in enumerate(rows) if not 0 <= row.label <= 1), None)
+    if outside is not None:
+        raise ValueError(
+            f"rows: the label of row {outside} is {rows[outside].label}, expected 0 to 1"
+        )
+    for name, value in {"epochs": epochs, "batch": batch, "learning_rate": learning_rate}.items():
+        if not value > 0:
+            raise ValueError(f"{name}: got {value}, expected more than 0")
     rng = np.random.default_rng(seed)
     steps = max(1, math.ceil(epochs * len(rows) / batch))
     weights = [p for p in rm.model.parameters() if p.requires_grad]

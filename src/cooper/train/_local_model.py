@@ -65,6 +65,14 @@ class LocalModel:
             self.model.train(training)
         return out
 
+    def state_dict(self) -> dict[str, int]:
+        """The number of calls so far, which with the seed fixes the next answers."""
+        return {"calls": self.calls}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Continue where `state_dict` was taken."""
+        self.calls = state["calls"]
+
     def _encode(self, prompt: str) -> list[int]:
         if getattr(self.tokenizer, "chat_template", None):
             chat = [{"role": "user", "content": str(prompt)}]

@@ -6,7 +6,7 @@ shown to be wrong is refused, and its pair with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +74,13 @@ def mine(
 
     Returns:
         The pairs. A group that offers none adds none.
+
+    Raises:
+        ValueError: verdicts, scores or the assistant's answers are not as many as they should be.
     """
+    for name, column in (("verdicts", verdicts.right), ("proxy", proxy)):
+        if len(column) != len(batch):
+            raise ValueError(f"{name}: got {len(column)}, expected one per rollout, {len(batch)}")
     groups = list(_groups(np.asarray(batch.group)))
     drafts: list[Draft] = []
     ready: list[tuple[Draft, str]] = []
@@ -97,7 +103,7 @@ def mine(
     ]
 
 
-def valid_rate(pairs: list[Pair], groups: int) -> float:
+def valid_rate(pairs: Sequence[Pair], groups: int) -> float:
     """Share of groups that gave the paper's pair: a rule-right rollout and its wrong copy."""
     return len({p.group for p in pairs if p.source == "copy"}) / groups
 
@@ -155,6 +161,8 @@ def _negatives(
             [batch.references[d.row] for d in drafts],
             rng,
         )
+        if len(written) != len(drafts):
+            raise ValueError(f"assistant: gave {len(written)} negatives to {len(drafts)} positives")
     return [
         text if text is not None else corrupt(d.positive, batch.references[d.row], rng)
         for d, text in zip(drafts, written, strict=True)

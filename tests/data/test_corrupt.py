@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cooper.train._corrupt import RUNGS, Negative, corrupt
-from cooper.train._numbers import occurs, refuted
+from cooper.data import Negative, corrupt, refuted
+from cooper.data._numbers import occurs
+from cooper.data._rungs import RUNGS
 
 GSM = (
     "She sells 16 - 3 - 4 = <<16-3-4=9>>9 eggs a day.\n"

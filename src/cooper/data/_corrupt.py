@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cooper.train._numbers import occurs, refuted, silent
-from cooper.train._rungs import RUNGS
+from cooper.data._numbers import occurs, refuted, silent
+from cooper.data._rungs import RUNGS
 
 
 class Negative(NamedTuple):

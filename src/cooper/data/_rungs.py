@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from cooper.train._numbers import READ, UNITS, Expression, answers, evaluate, scan, steps, value_of
+from cooper.data._numbers import READ, UNITS, Expression, answers, evaluate, scan, steps, value_of
 
 Rung = Callable[[str, np.random.Generator], str | None]
 
