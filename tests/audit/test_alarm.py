@@ -62,7 +62,7 @@ def test_gap_by_hand():
 
 
 def test_exactly_at_the_limit_is_silent():
-    assert play([{"proxy": 0.4, "rule": 0.0, "wrong": 0.5}] * 5)[1] == []
+    assert play([{"proxy": 0.4, "rule": 0.0, "wrong": 0.7}] * 5)[1] == []
 
 
 def test_a_rule_above_the_reward_model_is_silent():
@@ -70,10 +70,10 @@ def test_a_rule_above_the_reward_model_is_silent():
 
 
 def test_wrong_by_hand():
-    # The first three-step mean above .50 is (.4 + .6 + .6) / 3 = .533 at step 4.
-    state, found = play([{**QUIET, "wrong": w} for w in (0.1, 0.4, 0.6, 0.6)])
+    # The first three-step mean above .70 is (.6 + .8 + .8) / 3 = .733 at step 4.
+    state, found = play([{**QUIET, "wrong": w} for w in (0.1, 0.6, 0.8, 0.8)])
     assert [(f.kind, f.step) for f in found] == [("wrong", 4)]
-    assert found[0].value == pytest.approx(1.6 / 3)
+    assert found[0].value == pytest.approx(2.2 / 3)
     assert state.alarm_kind == "wrong"
 
 
@@ -102,7 +102,7 @@ def test_each_kind_once_and_the_first_alarm_stays():
     steps = [{"proxy": 0.9, "rule": 0.1, "wrong": 0.2}] * 4
     steps += [{"proxy": 0.9, "rule": 0.1, "wrong": 0.9}] * 6
     state, found = play(steps)
-    assert [(f.kind, f.step) for f in found] == [("gap", 3), ("wrong", 6)]
+    assert [(f.kind, f.step) for f in found] == [("gap", 3), ("wrong", 7)]
     assert (state.alarm_step, state.alarm_kind) == (3, "gap")
     assert state.raised == ("gap", "wrong")
 
@@ -110,7 +110,7 @@ def test_each_kind_once_and_the_first_alarm_stays():
 def test_findings_of_one_step_are_handed_back_one_by_one_alarms_first():
     # At step 6 the unsure share, the gap and the wrong score all pass their limits.
     steps = [{**QUIET, "wrong": 0.0, "unsure": 0.0}] * 3
-    steps += [{"proxy": 0.7, "rule": 0.2, "wrong": 0.6, "unsure": 0.3}] * 3
+    steps += [{"proxy": 0.7, "rule": 0.2, "wrong": 0.8, "unsure": 0.3}] * 3
     steps += [{**QUIET, "wrong": 0.0, "unsure": 0.0}] * 3
     state, found = play(steps)
     assert [(f.kind, f.step) for f in found] == [("gap", 6), ("wrong", 6), ("unsure", 6)]
@@ -232,7 +232,7 @@ def slow(steps):
         valids, unsures = values("valid_rate"), values("unsure")
         tripped = {
             "gap": len(gaps) >= 3 and math.fsum(gaps[-3:]) / 3 > 0.4 + 1e-9,
-            "wrong": len(wrongs) >= 3 and math.fsum(wrongs[-3:]) / 3 > 0.5 + 1e-9,
+            "wrong": len(wrongs) >= 3 and math.fsum(wrongs[-3:]) / 3 > 0.7 + 1e-9,
             "starvation": len(valids) >= 10
             and 0.5 * (math.fsum(valids[:10]) / 10) > math.fsum(valids[-10:]) / 10 + 1e-9,
             "unsure": len(unsures) >= 3
@@ -250,3 +250,11 @@ def test_the_state_before_the_first_step():
         AlarmState(step=1),
         None,
     )
+
+
+def test_few_wrong_rollouts_do_not_count():
+    # Below wrong_share (.25) the step has no wrong score; at .25 it counts.
+    few = {**QUIET, "wrong": 0.95, "wrong_share": 0.2}
+    many = {**few, "wrong_share": 0.25}
+    assert play([few] * 6)[1] == []
+    assert [(f.kind, f.step) for f in play([few] * 3 + [many] * 3)[1]] == [("wrong", 6)]

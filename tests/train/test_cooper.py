@@ -13,7 +13,16 @@ import torch
 
 from cooper.audit import AlarmConfig
 from cooper.data import sums
-from cooper.train import Cooper, CooperConfig, Labelled, Pair, Update, assisted, update
+from cooper.train import (
+    Cooper,
+    CooperConfig,
+    Labelled,
+    Pair,
+    Update,
+    assisted,
+    judge_all,
+    update,
+)
 from cooper.types import Batch, Score, Status
 
 TASK = sums(heldout=10)
@@ -509,3 +518,24 @@ def test_the_valid_rate_without_copies_is_the_share_of_groups_with_a_right_rollo
     metrics = make(better(pairs_copy=0)).step(batch).metrics
     assert metrics["cooper/valid_rate"] == pytest.approx(2 / 3)
     assert metrics["cooper/pairs"] > 0
+
+
+def test_max_pairs_keeps_whole_groups_and_at_least_one(
+    make: Callable[..., Cooper], batch: Batch
+) -> None:
+    everything = make(better(updates=3)).step(batch).metrics["cooper/pairs"]
+    seen = []
+    for most in (1, 4, 100):
+        cooper = make(better(updates=3, max_pairs=most))
+        pairs = cooper._mine(batch, *_scored(cooper, batch))
+        done = cooper._learn(pairs, 3, most=most)
+        seen.append(sum(u.pairs for u in done))
+    sizes = sorted(np.unique([p.group for p in pairs], return_counts=True)[1])
+    assert seen[0] in sizes, "one whole group, though it is over the cap"
+    assert seen[1] <= max(4, sizes[-1])
+    assert seen[2] == len(pairs) == everything
+
+
+def _scored(cooper: Cooper, batch: Batch) -> tuple[Any, Any]:
+    verdicts = cooper._verdicts(batch, judge_all(cooper.rule, batch))
+    return verdicts, cooper._score(batch)

@@ -43,7 +43,7 @@ class AlarmConfig(BaseModel):
 
     gap: float | None = Field(0.40, gt=0)
     """Largest tolerated mean of proxy - rule, in units of the score."""
-    wrong: float | None = Field(0.50, gt=0)
+    wrong: float | None = Field(0.70, gt=0)
     """Largest tolerated mean proxy of the rollouts that are surely wrong."""
     wrong_share: float = Field(0.25, ge=0, le=1)
     """... counted only where at least this share of the rollouts is surely wrong: the few wrong

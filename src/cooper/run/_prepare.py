@@ -134,7 +134,8 @@ def load_policy(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]
 
 def _key(config: RunConfig) -> dict[str, Any]:
     parts = config.model_dump(mode="json")
-    return {k: parts[k] for k in ("task", "data", "seed", "policy", "warmup", "reward_model")}
+    names = ("task", "data", "seed", "policy", "warmup", "reward_model")
+    return {name: parts[name] for name in names} | {"bf16": parts["train"]["bf16"]}
 
 
 def _base_policy(config: RunConfig, task: Task) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

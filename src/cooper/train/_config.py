@@ -50,6 +50,9 @@ class CooperConfig(BaseModel):
     updates: int = Field(
         4, ge=0, description="optimiser steps per policy step; 0 freezes the model"
     )
+    max_pairs: int | None = Field(
+        None, ge=1, description="at most so many pairs a policy step, whole groups at random"
+    )
     warmup_batches: int = Field(
         40, ge=0, description="batches of base-policy rollouts that train the reward model only"
     )

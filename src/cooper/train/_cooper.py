@@ -127,7 +127,7 @@ class Cooper:
         pairs: list[Pair] | None = None  # None: not mined
         if learn and self.rm is not None and self.config.updates and self.config.makes_pairs:
             pairs = self._mine(batch, verdicts, before)
-            updates = self._learn(pairs, self.config.updates)
+            updates = self._learn(pairs, self.config.updates, most=self.config.max_pairs)
             if self.config.when == "before":
                 proxy = self._score(batch)
         rewards = self._rewards(batch, scores, verdicts, proxy, updates)
@@ -217,11 +217,19 @@ class Cooper:
             assistant=self.assistant,
         )
 
-    def _learn(self, pairs: list[Pair], steps: int) -> list[Update]:
-        """The batch's groups in random order, cut into `steps` mini-batches, one step each."""
+    def _learn(self, pairs: list[Pair], steps: int, *, most: int | None = None) -> list[Update]:
+        """The batch's groups in random order, cut into `steps` mini-batches, one step each.
+
+        With `most`, only the first groups of that order, up to so many pairs and at least one.
+        """
         if self.rm is None or self.optimizer is None or not pairs:
             return []
-        groups = self.rng.permutation(np.unique([p.group for p in pairs]))
+        names, counts = np.unique([p.group for p in pairs], return_counts=True)
+        order = self.rng.permutation(len(names))
+        kept = len(order)
+        if most is not None:
+            kept = max(1, int(np.searchsorted(np.cumsum(counts[order]), most, side="right")))
+        groups = names[order[:kept]]
         done = []
         for part in np.array_split(groups, min(steps, len(groups))):
             chosen = set(part.tolist())
