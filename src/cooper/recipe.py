@@ -82,9 +82,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         names = tuple(self.components) if isinstance(self.components, list | tuple) else ()
-        if not names or len(set(names)) != len(names) or not all(isinstance(n, str) for n in names):
+        texts = bool(names) and all(isinstance(name, str) for name in names)
+        if not texts or len(set(names)) != len(names):
             raise ValueError(f"components: expected different names, got {self.components!r}")
-        if isinstance(self.shape, str | Mapping):
+        if not isinstance(self.shape, list | tuple):
             raise ValueError(f"shape: expected a list of stages, got {self.shape!r}")
         object.__setattr__(self, "components", names)
         stages = [resolve("combine", self.combine)]
@@ -227,7 +228,7 @@ class Recipe:
         if unknown or missing:
             what = f"unknown {unknown}" if unknown else f"missing {missing}"
             raise ValueError(f"recipe: {what}; the keys are {known}")
-        return cls(**{**data, "shape": tuple(data.get("shape") or ())})
+        return cls(**{**data, "shape": data.get("shape") or ()})
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> Recipe:
@@ -287,7 +288,7 @@ def _lookup(family: str, name: str) -> Callable[..., Any]:
     module, colon, attribute = name.partition(":")
     try:
         namespace = import_module(module if colon else f"cooper.{family}")
-    except ModuleNotFoundError as error:
+    except (ImportError, TypeError, ValueError) as error:  # the latter two: a relative name
         raise ValueError(f"{family}: {name!r}: {error}") from error
     choices = [n for n in dir(namespace) if callable(getattr(namespace, n)) and n[0] != "_"]
     if not colon:

@@ -69,6 +69,13 @@ class Batch:
         }
         if len(set(lengths.values())) != 1:
             raise ValueError(f"Batch: all columns must have the same length B, got {lengths}")
+        for name in ("questions", "references", "completions"):
+            for i, text in enumerate(getattr(self, name)):
+                if not isinstance(text, str):
+                    raise ValueError(f"Batch: {name}[{i}] is {text!r}, expected text")
+        group = np.asarray(self.group)
+        if len(group) and (group.ndim != 1 or group.dtype.kind not in "iu"):
+            raise ValueError(f"Batch: group must be (B,) integers, got {group.dtype} {group.shape}")
         object.__setattr__(self, "group", np.asarray(self.group, dtype=np.int64))
 
     def __len__(self) -> int:
@@ -76,7 +83,10 @@ class Batch:
 
     def take(self, index: Sequence[int] | Ints) -> Batch:
         """The rows at `index`, in that order."""
-        rows = np.asarray(index, dtype=np.int64)
+        rows = np.asarray(index)
+        if rows.size and rows.dtype.kind not in "iu":  # a mask would be read as rows 0 and 1
+            raise ValueError(f"index: expected integers, got {rows.dtype}")
+        rows = rows.astype(np.int64)
         return Batch(
             [self.questions[i] for i in rows],
             [self.references[i] for i in rows],

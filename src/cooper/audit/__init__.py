@@ -18,6 +18,7 @@ from cooper.audit._alarm import alarm_init as alarm_init
 from cooper.audit._alarm import alarm_rearm as alarm_rearm
 from cooper.audit._alarm import alarm_restore as alarm_restore
 from cooper.audit._alarm import alarm_update as alarm_update
+from cooper.audit._alarm import unsure_grew as unsure_grew
 from cooper.audit._evaluate import AlarmReport as AlarmReport
 from cooper.audit._evaluate import alarm_series as alarm_series
 from cooper.audit._evaluate import evaluate_alarm as evaluate_alarm

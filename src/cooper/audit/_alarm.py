@@ -39,7 +39,7 @@ class AlarmConfig(BaseModel):
         (0.4, 'stop')
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     gap: float | None = Field(0.40, gt=0)
     """Largest tolerated mean of proxy - rule, in units of the score."""
@@ -185,6 +185,24 @@ def alarm_rearm(state: AlarmState) -> AlarmState:
     return state._replace(gap=(), wrong=(), valid=(), unsure=(), raised=(), waiting=())
 
 
+def unsure_grew(state: AlarmState, config: AlarmConfig) -> bool:
+    """Whether the policy moves into answers that no rule reads: the check `unsure`, as of now.
+
+    Unlike a finding, which comes once, this is true for as long as the share is over its limit.
+
+    Example:
+        >>> config, state = AlarmConfig(), alarm_init()
+        >>> for share in (0.1, 0.1, 0.1, 0.5, 0.5):
+        ...     state, _ = alarm_update(state, config, proxy=0.5, rule=0.5, unsure=share)
+        >>> unsure_grew(state, config)
+        True
+    """
+    unsure, start = _mean(state.unsure, config.window), _mean(state.unsure_start, config.window)
+    if config.unsure is None or unsure is None or start is None:
+        return False
+    return _above(unsure, _unsure_limit(start, config))
+
+
 def alarm_restore(saved: Mapping[str, Any]) -> AlarmState:
     """The state from what `json.loads(json.dumps(state._asdict()))` gives: lists become tuples.
 
@@ -256,12 +274,15 @@ def _check(state: AlarmState, config: AlarmConfig) -> list[Finding]:
             )
             found.append(Finding(valid, None, text, "starvation", limit, state.step))
     unsure, start = _mean(state.unsure, config.window), _mean(state.unsure_start, config.window)
-    if config.unsure is not None and unsure is not None and start is not None:
-        limit = max(config.unsure, config.unsure_growth * start)
-        if _above(unsure, limit):
-            text = (
-                f"Warning at step {state.step}: answers that the rule cannot read rose from "
-                f"{start:.2f} to {unsure:.2f} ({steps}; limit {limit:.2f})."
-            )
-            found.append(Finding(unsure, None, text, "unsure", limit, state.step))
+    if unsure_grew(state, config) and unsure is not None and start is not None:
+        limit = _unsure_limit(start, config)
+        text = (
+            f"Warning at step {state.step}: answers that the rule cannot read rose from "
+            f"{start:.2f} to {unsure:.2f} ({steps}; limit {limit:.2f})."
+        )
+        found.append(Finding(unsure, None, text, "unsure", limit, state.step))
     return found
+
+
+def _unsure_limit(start: float, config: AlarmConfig) -> float:
+    return max(config.unsure or 0.0, config.unsure_growth * start)

@@ -54,6 +54,8 @@ def weighted(
 
     Source: textbook; TRL's `reward_weights` with `sum_then_normalize`.
     """
+    if not isinstance(weights, Mapping):
+        raise ValueError(f"weights: expected a mapping of names to numbers, got {weights!r}")
     c = columns(components, names, where)
     unknown = [name for name in weights if name not in c.names]
     absent = [name for name in c.names if name not in weights]

@@ -26,6 +26,8 @@ def hub(
     Raises:
         UserError: The data set cannot be had: offline, unknown, no such split or config.
     """
+    if not name:
+        raise UserError("hub: the name of the data set is empty")
     try:
         import datasets
     except ImportError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,10 +17,19 @@ from cooper.data._task import Demo, Row, Task
 from cooper.data._working import demonstration
 from cooper.errors import UserError
 
+# Letters and digits of any script, and what stands between two numbers: 7 + 2 is not 7 - 2.
+_TOLD = re.compile(r"[^\W_]+|(?<=[0-9)])\s*[-+*/^<>=\u2212\u00d7\u00f7]\s*(?=[0-9(])")
+
 
 def normalised(question: str) -> str:
-    """A question in lower case, with letters and digits only: equal texts are one question."""
-    return re.sub(r"[^a-z0-9]+", " ", question.lower()).strip()
+    """A question in lower case, without punctuation: equal texts are one question.
+
+    Example:
+        >>> normalised("What is  7+2 ?"), normalised("7 - 2"), normalised("\u4f60\u597d?")
+        ('what is 7 + 2', '7 - 2', '\u4f60\u597d')
+    """
+    plain = unicodedata.normalize("NFKC", question).casefold()
+    return " ".join(part.strip() for part in _TOLD.findall(plain))
 
 
 def _prompt(question: str, template: str, system: str | None, chat: bool) -> Any:
@@ -185,6 +195,6 @@ def questions(
         corrupt=corrupt_number,
         max_tokens=max_tokens,
         demos=partial(_demos, rows, split.train, steps),
-        offline=None if solutions is None else partial(labelled_solutions, solutions),
+        offline=None if solutions is None else partial(list, labelled_solutions(solutions)),
         notes=split.notes,
     )

@@ -66,8 +66,8 @@ def read_objects(source: Source | Sequence[Source]) -> Iterator[tuple[str, Mappi
     """
     if isinstance(source, Mapping):
         yield "the row given", source
-    elif isinstance(source, str) and source.startswith(PREFIX):
-        for i, row in enumerate(hub_rows(source), start=1):
+    elif isinstance(source, str | Path) and str(source).startswith(PREFIX):
+        for i, row in enumerate(hub_rows(str(source)), start=1):
             yield f"{source}, row {i}", row
     elif isinstance(source, str | Path):
         yield from _read_file(Path(source))
@@ -191,6 +191,10 @@ def _text(row: Mapping[str, Any], key: str, place: str) -> str:
     text = row.get(key)
     if not isinstance(text, str) or not text.strip():
         raise UserError(f"{place}: no question: {key!r} is missing, empty or not a text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # JSON can spell half a character, which no tokenizer takes
+        raise UserError(f"{place}: {key!r} is not valid Unicode") from None
     return text
 
 

@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from cooper.verify import numbers
+from cooper.verify._numeric import LONGEST
 
 _UNIT = re.compile(r"\s*%?\s*(?:\(.*\)|[^0-9(]*)\s*", re.DOTALL)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b|:", re.IGNORECASE)
@@ -48,4 +49,5 @@ def plain_number(answer: object) -> str | None:
     rest = text[found.end :]
     if _ORDINAL.match(rest) or not _UNIT.fullmatch(rest):
         return None
-    return write_number(found.value)
+    plain = write_number(found.value)
+    return plain if len(plain) <= LONGEST else None  # 1e999: no rule could read it again

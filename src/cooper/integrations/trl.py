@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
+import pickle
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +54,8 @@ class CooperReward:
         name: str = "cooper",
         record: Record | None = None,
     ) -> None:
+        if group_size is not None and group_size < 1:
+            raise ValueError(f"group_size: got {group_size}, expected at least 1")
         self.cooper, self.group_size, self.record = cooper, group_size, record
         self.__name__ = name  # TRL names its metrics after it
         self.own_advantages = False  # OwnAdvantages sets it: rewards are then complete
@@ -217,13 +221,17 @@ def load_cooper(cooper: Cooper, folder: Path) -> None:
     """Take up what `save_cooper` wrote.
 
     Raises:
-        UserError: when the folder holds no Cooper state.
+        UserError: when the folder holds no Cooper state, or one that does not fit.
     """
     if not (folder / "state.pt").exists():
         raise UserError(f"{folder}: holds no Cooper state, so this run cannot be resumed from it")
     # weights_only: the file holds tensors, numbers and strings, never code
-    state = torch.load(folder / "state.pt", weights_only=True, map_location="cpu")
-    cooper.load_state_dict(state)
+    try:
+        state = torch.load(folder / "state.pt", weights_only=True, map_location="cpu")
+        cooper.load_state_dict(state)
+    except (EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise UserError(f"{folder / 'state.pt'}: is damaged or of another model: {why}") from error
 
 
 def text_of(message: Any) -> str:
@@ -245,14 +253,23 @@ def _references(column: Sequence[Any] | None, prompts: Sequence[Any]) -> list[st
         raise UserError(
             "the training data has no column 'reference'; Cooper compares completions with it"
         )
+    _as_long("reference", column, prompts)
     for reference, prompt in zip(column, prompts, strict=True):
-        if reference is None or str(reference).strip() == "":
+        absent = reference is None or str(reference).strip() == ""
+        if absent or (isinstance(reference, float) and math.isnan(reference)):  # as from pandas
             raise UserError(f"reference: missing in the row with prompt {text_of(prompt)[:80]!r}")
     return [str(reference) for reference in column]
 
 
+def _as_long(name: str, column: Sequence[Any], prompts: Sequence[Any]) -> None:
+    if len(column) != len(prompts):
+        raise ValueError(f"{name}: got {len(column)} for {len(prompts)} prompts")
+
+
 def _questions(column: Sequence[Any] | None, prompts: Sequence[Any]) -> list[str]:
     """What the reward model reads: the column where it says something, else the prompt."""
+    if column is not None:
+        _as_long("question", column, prompts)
     given = column if column is not None else [None] * len(prompts)
     return [str(q) if q else text_of(p) for q, p in zip(given, prompts, strict=True)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from transformers import PreTrainedTokenizerBase
 
 from cooper.errors import UserError
@@ -40,8 +40,8 @@ class Card(BaseModel):
     format: Literal[1] = 1
     kind: Literal["VerifyRM"] = "VerifyRM"
     template: str
-    max_length: int  # tokens
-    micro_batch: int = 32  # rows
+    max_length: int = Field(ge=1)  # tokens
+    micro_batch: int = Field(32, ge=1)  # rows
     dtype: Literal["float32", "bfloat16", "auto"] = "auto"  # of the computation; weights are fp32
     fingerprint: str  # of the tokenizer
     pad_id: int | None
@@ -97,6 +97,10 @@ class Card(BaseModel):
             raise UserError(
                 f"{file}: no such file; expected a folder that VerifyRM.save wrote"
             ) from None
+        except OSError as error:
+            raise UserError(f"{file}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise UserError(f"{file}: is not text") from None
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ def recover(folder: Path) -> None:
 
 
 def _aside(folder: Path) -> Path:
+    folder = Path(os.path.abspath(folder))  # "." has no name
     return folder.with_name(f".{folder.name}.old")
 
 

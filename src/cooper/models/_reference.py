@@ -127,6 +127,13 @@ class VerifyRM:
             self.tokenizer, questions, references, completions, max_length=self.max_length
         )
         self.cut_count += encoded.cut
+        longest = max(map(len, encoded.ids), default=0)
+        positions = getattr(self.model.config, "n_positions", longest)  # learned ones, as in GPT-2
+        if longest > positions:
+            raise UserError(
+                f"max_length: a row takes {longest} tokens and the model has {positions} "
+                f"positions; lower max_length from {self.max_length}"
+            )
         return encoded
 
     def logits(self, encoded: Encoded) -> torch.Tensor:

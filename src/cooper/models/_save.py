@@ -36,6 +36,7 @@ def write(
     rm: VerifyRM, folder: Path, *, step: int, metrics: Mapping[str, float], probe: Probe
 ) -> None:
     """Replace `folder` by a save of `rm`, whole or not at all; see `VerifyRM.save`."""
+    _replaceable(folder)
     card = Card.of(
         rm.tokenizer,
         base=rm.base,
@@ -56,6 +57,17 @@ def write(
         raise UserError(
             f"{folder}: cannot save the reward model: {error}; an earlier one is untouched"
         ) from error
+
+
+def _replaceable(folder: Path) -> None:
+    """The whole folder is replaced, so it must hold nothing but an earlier save."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder}: is a file, so no reward model is saved there")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / CARD).exists():
+        raise UserError(
+            f"{folder}: holds other things than a saved reward model ({CARD}), so it is not "
+            "replaced; choose a new or empty folder"
+        )
 
 
 def read(folder: Path) -> Saved:

@@ -141,7 +141,11 @@ def read_run(folder: Path | str) -> RunRecord:
         UserError: there is no such folder, or it is not a run folder.
     """
     folder = Path(folder)
-    if not folder.exists():
+    try:
+        found_there = folder.exists()
+    except OSError as error:  # such as a name that is too long
+        raise UserError(f"{folder}: {error.strerror or error}") from error
+    if not found_there:
         raise UserError(f"{folder}: there is no such run folder")
     if not folder.is_dir():
         raise UserError(f"{folder}: is a file, expected a run folder")

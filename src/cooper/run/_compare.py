@@ -10,7 +10,8 @@ from typing import Any
 from cooper.audit import mean_interval
 from cooper.errors import UserError
 from cooper.report import read_run
-from cooper.run._config import ARMS, RunConfig, dump
+from cooper.run._alone import alone
+from cooper.run._config import ARMS, RunConfig, dump, is_written
 from cooper.run._figure import comparison_figure
 from cooper.run._job import train_run
 from cooper.run._prepare import make_task, replace_text
@@ -78,10 +79,11 @@ def compare(
         out.mkdir(parents=True, exist_ok=True)
         _same_settings(config, out)
     jobs = [(config, list(arms), seed, out) for seed in seeds]
-    for arm, seed, summary in _spread(jobs, workers) if workers > 1 else _in_turn(jobs, say):
-        if told is not None:
-            told(arm, seed, summary)
-    return collect(config, arms, seeds, out)
+    with disk_errors(out), alone(out):
+        for arm, seed, summary in _spread(jobs, workers) if workers > 1 else _in_turn(jobs, say):
+            if told is not None:
+                told(arm, seed, summary)
+        return collect(config, arms, seeds, out)
 
 
 def collect(
@@ -178,10 +180,10 @@ def _seed(
 
 def _same_settings(config: RunConfig, out: Path) -> None:
     """Runs of another configuration in the same folder would be compared as equals."""
-    path, text = out / "config.yaml", dump(config.model_copy(update={"arm": "cooper", "seed": 0}))
-    if path.exists() and path.read_text("utf-8") != text:
+    path, common = out / "config.yaml", config.model_copy(update={"arm": "cooper", "seed": 0})
+    if path.exists() and not is_written(common, path):
         raise UserError(f"{out}: holds a comparison with other settings; choose another --out")
-    replace_text(path, text)
+    replace_text(path, dump(common))
 
 
 def _curve(folder: Path) -> dict[str, Any]:

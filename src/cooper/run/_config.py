@@ -15,6 +15,7 @@ from cooper.errors import UserError
 from cooper.run._presets import preset_text, presets
 from cooper.train import CooperConfig
 
+LARGEST_SEED = 2**32 - 1  # NumPy's
 ARMS = ("none", "rule", "frozen", "repaired", "cooper-paper", "cooper", "oracle")
 Arm = Literal["none", "rule", "frozen", "repaired", "cooper-paper", "cooper", "oracle"]
 
@@ -22,7 +23,7 @@ Arm = Literal["none", "rule", "frozen", "repaired", "cooper-paper", "cooper", "o
 class Section(BaseModel):
     """A part of the configuration: unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class TaskConfig(Section):
@@ -41,14 +42,24 @@ class DataConfig(Section):
     heldout: int | None = Field(200, ge=1, description="held-out questions; null: all of eval")
 
 
+def _whole_heads(hidden: int, unit: int, words: str) -> None:
+    if hidden % unit:
+        raise ValueError(f"hidden is {hidden}; expected a multiple of {words} = {unit}")
+
+
 class PolicyConfig(Section):
     """The model that is trained: a tiny one from scratch, SmolLM2, or a folder."""
 
     model: str = Field("tiny", description='"tiny", "smollm2" or a folder of a causal model')
-    hidden: int = 96
-    layers: int = 2
-    heads: int = 4
+    hidden: int = Field(96, ge=1)
+    layers: int = Field(2, ge=1)
+    heads: int = Field(4, ge=1)
     lora: int = Field(0, ge=0, description="rank of a LoRA adapter; 0 trains all weights")
+
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        _whole_heads(self.hidden, self.heads, "heads")
+        return self
 
 
 class WarmupConfig(Section):
@@ -65,20 +76,25 @@ class RewardModelConfig(Section):
     model: str = Field(
         "tiny", description='"tiny", "policy" (starts from the policy) or a saved VerifyRM'
     )
-    hidden: int = 96
-    layers: int = 2
-    heads: int = 4
+    hidden: int = Field(96, ge=1)
+    layers: int = Field(2, ge=1)
+    heads: int = Field(4, ge=1)
     samples: int = Field(6000, ge=0, description="policy samples labelled by the task's judge")
     solutions: int | None = Field(
         None, ge=0, description="at most this many of the task's ready-made labelled completions"
     )
     corrupted: int = Field(0, ge=0, description="corrupted copies of right completions, label 0")
-    epochs: float = Field(3, ge=0)
+    epochs: float = Field(3, gt=0)
     batch: int = Field(64, ge=1)
     learning_rate: float = Field(1e-3, gt=0)
     max_length: int = Field(256, ge=8)
     micro_batch: int = Field(256, ge=1)
     fixed: int = Field(256, ge=0, description="labelled rows held out for rm_accuracy_fixed")
+
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        _whole_heads(self.hidden, 2 * self.heads, "2 x heads")  # rotary positions come in pairs
+        return self
 
 
 class TrainConfig(Section):
@@ -124,7 +140,7 @@ class RunConfig(Section):
     task: TaskConfig = TaskConfig()
     data: DataConfig = DataConfig()
     arm: Arm = "cooper"
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=LARGEST_SEED)
     policy: PolicyConfig = PolicyConfig()
     warmup: WarmupConfig = WarmupConfig()
     reward_model: RewardModelConfig = RewardModelConfig()
@@ -183,6 +199,21 @@ def validate(tree: Mapping[str, Any], *, source: str) -> RunConfig:
 def dump(config: RunConfig) -> str:
     """The configuration as YAML that `load_config` reads."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+
+
+def is_written(config: RunConfig, path: Path) -> bool:
+    """Whether `path` holds this configuration, however it is spelled.
+
+    Raises:
+        UserError: it holds no configuration.
+    """
+    return load_config(str(path)) == config
+
+
+def needs_reward_model(config: RunConfig) -> bool:
+    """Whether the run scores or trains with a reward model; `none`, `rule` and `oracle` do not."""
+    settings = cooper_of(config)
+    return settings.reward != "rule" or bool(settings.updates)
 
 
 def cooper_of(config: RunConfig) -> CooperConfig:

@@ -18,7 +18,9 @@ from cooper.errors import UserError
 from cooper.integrations.trl import CooperCallback, CooperReward, OwnAdvantages
 from cooper.models import VerifyRM
 from cooper.report import append_metrics, read_run, write_report
-from cooper.run._config import RunConfig, cooper_of, dump
+from cooper.run._alone import alone
+from cooper.run._checkpoint import newest_checkpoint, step_of
+from cooper.run._config import RunConfig, cooper_of, dump, is_written, needs_reward_model
 from cooper.run._figure import training_figure
 from cooper.run._prepare import (
     Say,
@@ -27,12 +29,29 @@ from cooper.run._prepare import (
     make_task,
     prepare,
     probe_of,
+    read_json,
     replace_text,
 )
-from cooper.run._stop import Interrupted, disk_errors, stoppable
+from cooper.run._stop import Interrupted, disk_errors, divergence, stoppable
 from cooper.run._watch import OnStep, Recorder, Watch, evaluate, evaluation_metrics
 from cooper.train import Cooper
 
+SUMMARY = (
+    "task",
+    "arm",
+    "seed",
+    "base_accuracy",
+    "accuracy",
+    "peak_accuracy",
+    "proxy",
+    "rule_mean",
+    "truth",
+    "valid_rate",
+    "alarm_step",
+    "alarm_reason",
+    "steps",
+    "seconds",
+)
 LAST = 10  # steps averaged for the summary's proxy and rule mean
 
 
@@ -61,12 +80,13 @@ def train_run(
         UserError: the folder holds another run, or the disk is full.
         Interrupted: on Ctrl-C, after a checkpoint.
     """
-    with disk_errors(folder):
+    with disk_errors(folder), divergence():
         task = _task_of(config)
         if (done := _claim(config, folder, resume)) is not None:
             say(f"{folder}: already run with these settings; --fresh runs it again")
             return done
-        return _run(config, task, folder, start or folder / "start", say, on_step)
+        with alone(folder):
+            return _run(config, task, folder, start or folder / "start", say, on_step)
 
 
 def _run(
@@ -95,23 +115,25 @@ def _task_of(config: RunConfig) -> Task:
 
 def _claim(config: RunConfig, folder: Path, resume: bool) -> dict[str, Any] | None:
     """Make the run folder, or check that it is the one to continue; the summary if it is done."""
-    written, wanted = folder / "config.yaml", dump(config)
+    written = folder / "config.yaml"
     if not written.exists():
         if resume:
             raise UserError(f"{folder}: no run to resume (no config.yaml)")
+        _new_or_empty(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        replace_text(written, wanted)
+        replace_text(written, dump(config))
         return None
-    same = written.read_text("utf-8") == wanted
+    same = is_written(config, written)
     if resume and not same:
         raise UserError(
             f"{written}: was made with another configuration; resume without --set, or choose "
             "another --out"
         )
-    if same and (folder / "summary.json").exists():
-        done: dict[str, Any] = json.loads((folder / "summary.json").read_text("utf-8"))
+    if same and (done := _finished(folder / "summary.json")) is not None:
         return done
     if not resume:
+        with alone(folder):
+            pass
         what = "an interrupted run" if same else "a run with other settings"
         raise UserError(
             f"{folder}: already holds {what}; --resume continues it, --fresh replaces it, --out "
@@ -120,17 +142,37 @@ def _claim(config: RunConfig, folder: Path, resume: bool) -> dict[str, Any] | No
     return None
 
 
+def _new_or_empty(folder: Path) -> None:
+    """Old checkpoints would be taken up, and --fresh would delete what is not ours."""
+    others = (p.name for p in folder.iterdir()) if folder.is_dir() else iter(())
+    found = next((name for name in others if name != "config.yaml.part"), None)
+    if found is not None:
+        raise UserError(
+            f"{folder}: holds {found} but no config.yaml of a run; choose a new or empty --out"
+        )
+
+
+def _finished(path: Path) -> dict[str, Any] | None:
+    """The summary of a run that has ended; one that cannot be read is made again."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if isinstance(found, dict) and set(SUMMARY) <= found.keys() else None
+
+
 def _spent(folder: Path) -> float:
     """Seconds of training that a run took before it was interrupted."""
-    done = [s for step, s in read_run(folder).series("seconds") if step <= _saved_step(folder)]
+    saved = step_of(newest_checkpoint(folder / "checkpoints"))
+    done = [s for step, s in read_run(folder).series("seconds") if step <= saved]
     return max(done, default=0.0)
 
 
 def _base_accuracy(config: RunConfig, task: Task, start: Start) -> tuple[int, int]:
     path, how = start.folder / "base.json", config.evaluate.model_dump()
     if path.exists():
-        known = json.loads(path.read_text("utf-8"))
-        if known["how"] == how:
+        known = read_json(path)
+        if isinstance(known, dict) and known.get("how") == how:
             return known["right"], known["asked"]
     model, tokenizer = load_policy(start.policy)
     right, asked = evaluate(config, task, model, tokenizer, seed=config.seed)
@@ -148,8 +190,7 @@ def _train(
         """TRL's trainer with Cooper's advantages."""
 
     settings = cooper_of(config)
-    needs_model = settings.reward != "rule" or bool(settings.updates)
-    rm = VerifyRM.load(start.reward_model) if needs_model else None
+    rm = VerifyRM.load(start.reward_model) if needs_reward_model(config) else None
     cooper = Cooper(
         rm if rm is None else _to_device(rm),
         task.rule,
@@ -177,8 +218,9 @@ def _train(
         callbacks=[CooperCallback(reward), watch],
     )
     trainer.remove_callback(PrinterCallback)
+    newest = newest_checkpoint(folder / "checkpoints", say)
     with stoppable(watch.ask):
-        trainer.train(resume_from_checkpoint=_checkpoint(folder / "checkpoints"))
+        trainer.train(resume_from_checkpoint=None if newest is None else str(newest))
     if watch.interrupted:
         raise Interrupted(trainer.state.global_step, folder)
     trainer.save_model(str(folder / "policy"))
@@ -242,18 +284,6 @@ def _to_device(rm: VerifyRM) -> VerifyRM:
     return rm
 
 
-def _checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that is complete: Cooper's state is written last."""
-    complete = [p.parent.parent for p in folder.glob("checkpoint-*/cooper/state.pt")]
-    newest = max(complete, key=lambda p: int(p.name.rpartition("-")[2]), default=None)
-    return None if newest is None else str(newest)
-
-
-def _saved_step(folder: Path) -> int:
-    newest = _checkpoint(folder / "checkpoints")
-    return 0 if newest is None else int(newest.rpartition("-")[2])
-
-
 def _summary(
     config: RunConfig,
     folder: Path,
@@ -305,7 +335,8 @@ def remove_run(folder: Path) -> None:
         return
     if not folder.is_dir() or (any(folder.iterdir()) and not _is_run(folder)):
         raise UserError(f"{folder}: is not the folder of a run, so it is not replaced")
-    shutil.rmtree(folder)
+    with alone(folder):
+        shutil.rmtree(folder)
 
 
 def _is_run(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from cooper.data import Row, Task
 from cooper.errors import UserError
 from cooper.integrations._sample import render, sample
 from cooper.models import Probe, VerifyRM, load_tokenizer, smollm2, tiny_classifier, tiny_decoder
-from cooper.run._config import RunConfig
+from cooper.run._config import RunConfig, needs_reward_model
 from cooper.train import Labelled, fit, supervise
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def make_task(config: RunConfig) -> Task:
     module, _, attribute = name.rpartition(":")
     try:
         family = importlib.import_module(module) if module else data
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # the latter two: a relative name
         raise UserError(f"task.name: {name!r} cannot be imported: {error}") from error
     make = getattr(family, attribute, None)
     if not callable(make):
@@ -82,7 +82,7 @@ def make_task(config: RunConfig) -> Task:
 
 
 def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> Start:
-    """Do what is not done yet of: warm-up, offline set, reward model.
+    """Do what is not done yet of: warm-up, and where the arm needs it offline set, reward model.
 
     Args:
         config: the run; the parts that decide the start are kept in `start.json`.
@@ -94,7 +94,7 @@ def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> St
     task = make_task(config)
     for note in task.notes:
         say(note)
-    if manifest.exists() and json.loads(manifest.read_text("utf-8")) != key:
+    if manifest.exists() and read_json(manifest) != key:
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if not manifest.exists():
@@ -102,6 +102,8 @@ def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> St
     if not (folder / "policy" / "done").exists():
         say("warming up the policy")
         _warm_policy(config, task, folder / "policy")
+    if not needs_reward_model(config):
+        return Start(folder, [], [])
     if not (folder / "labelled.jsonl").exists():
         say("labelling completions for the reward model")
         _label(config, task, folder)
@@ -113,6 +115,14 @@ def prepare(config: RunConfig, folder: Path, *, say: Say = lambda _: None) -> St
     return start
 
 
+def read_json(path: Path) -> Any:
+    """What a JSON file of a start holds."""
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise UserError(f"{path}: is damaged; delete it, and it is made again") from error
+
+
 def replace_text(path: Path, text: str) -> None:
     """Put `text` in `path`'s place, whole or not at all."""
     part = path.with_name(f"{path.name}.part")
@@ -122,12 +132,21 @@ def replace_text(path: Path, text: str) -> None:
 
 def load_policy(folder: Path) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A causal model and its tokenizer from a folder, in fp32."""
+    from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
 
     if not (folder / "config.json").exists():
         raise UserError(f"{folder}: holds no model (no config.json)")
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+    try:
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype="float32")
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        why = str(error).strip().partition("\n")[0]
+        raise UserError(f"{folder}: cannot read the model: {why}") from error
     tokenizer = load_tokenizer(folder)
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token_id is None:
+            raise UserError(f"{folder}: the tokenizer has neither a pad nor an eos token")
+        tokenizer.pad_token = tokenizer.eos_token  # as TRL does
     tokenizer.padding_side = "left"
     return model, tokenizer
 
@@ -223,7 +242,12 @@ def _judge(task: Task, item: Row, text: str, rng: np.random.Generator) -> bool:
 
 
 def _read_labelled(path: Path, fixed: int) -> tuple[list[Labelled], list[Labelled]]:
-    rows = [Labelled(*json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+    try:
+        rows = [Labelled(*json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+        if not rows:
+            raise ValueError("no rows")
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{path}: is damaged; delete it, and it is made again") from error
     held = min(fixed, len(rows) // 5)
     return rows[held:], rows[:held]
 

@@ -68,6 +68,29 @@ def disk_errors(folder: Path) -> Iterator[None]:
             raise UserError(
                 f"{folder}: the disk is full; what was written stays, make room and resume"
             ) from error
-        if isinstance(error, (PermissionError, FileExistsError, NotADirectoryError)):
-            raise UserError(f"{error.filename or folder}: {error.strerror}") from error
+        if isinstance(error, OSError):
+            why = error.strerror or str(error).strip().partition("\n")[0]
+            raise UserError(f"{error.filename or folder}: {why}") from error
         raise
+
+
+@contextmanager
+def divergence() -> Iterator[None]:
+    """Turn a model whose numbers have run away into one line that says what to change.
+
+    Raises:
+        UserError: says which model and which settings.
+    """
+    try:
+        yield
+    except FloatingPointError as error:
+        raise UserError(
+            f"{error}; lower cooper.learning_rate or reward_model.learning_rate"
+        ) from error
+    except RuntimeError as error:
+        if "probability tensor contains" not in str(error):  # torch's words
+            raise
+        raise UserError(
+            "the policy has diverged, its probabilities are not numbers; lower "
+            "train.learning_rate or warmup.learning_rate"
+        ) from error

@@ -77,7 +77,7 @@ class Recorder:
             "reward": _masked(rewards.reward, rewards.valid),
             "advantage": (advantages if advantages.ndim == 1 else advantages.sum(1)).tolist(),
             "oracle": truth,
-            "surely_wrong": (rewards.component("surely_wrong") > 0).tolist(),
+            "surely_wrong": (rewards.extra["surely_wrong"] > 0).tolist(),
             "unsure": (rewards.extra["unsure"] > 0).tolist(),
             "tokens": list(lengths),
         }

@@ -22,7 +22,7 @@ class CooperConfig(BaseModel):
         (0, 2)
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     # Pairs of a group
     pairs_copy: int = Field(1, ge=0, description="rule-right rollouts paired with a corrupted copy")
@@ -71,6 +71,9 @@ class CooperConfig(BaseModel):
     right: float = Field(
         0.9, ge=0, le=1, description="reward of a rule-right rollout = right + (1 - right) * p"
     )
+    unsure_guard: bool = Field(
+        True, description="unsure rollouts earn 0 while the alarm finds their share has grown"
+    )
     anchored_only: bool = Field(
         True, description="no advantage for groups without a rule-right rollout"
     )
@@ -113,6 +116,7 @@ class CooperConfig(BaseModel):
             "learning_rate": 1e-5,
             "anchor_bce": 0.0,  # Bradley-Terry only
             "replay": 0,
+            "unsure_guard": False,
             "reward": "proxy",  # no rule in the policy's reward
             "anchored_only": False,
             "std_floor": 0.0,

@@ -23,6 +23,7 @@ from cooper.audit import (
     alarm_rearm,
     alarm_restore,
     alarm_update,
+    unsure_grew,
 )
 from cooper.data import Corrupt, Patch, Rule, Wrong, corrupt_number, patch_number
 from cooper.models import VerifyRM
@@ -196,7 +197,7 @@ class Cooper:
     def _verdicts(self, batch: Batch, scores: Sequence[Score]) -> Verdicts:
         right = np.array([s.value == 1.0 for s in scores])
         rows = zip(batch.completions, batch.references, right, strict=True)
-        wrong = np.array([not r and self.surely_wrong(c, a) for c, a, r in rows])
+        wrong = np.array([not r and bool(self.surely_wrong(c, a)) for c, a, r in rows])
         return Verdicts(right, wrong, ~right & ~wrong)
 
     def _score(self, batch: Batch) -> Floats | None:
@@ -262,7 +263,8 @@ class Cooper:
         if proxy is not None:
             values[:, 1], where[:, 1] = proxy, np.isfinite(proxy)
             values[~where[:, 1], 1] = 0.0
-        values[:, 2], where[:, 2] = verdicts.wrong, True
+        refuge = self.config.unsure_guard and unsure_grew(self.alarm, self.alarm_config)
+        values[:, 2], where[:, 2] = verdicts.wrong | (verdicts.unsure & refuge), True
         anchored = _anchored(batch, verdicts, updates, self.config)
         status = tuple(
             (s.status, Status.OK if w else Status.NOT_APPLICABLE, Status.OK)
@@ -271,7 +273,11 @@ class Cooper:
         rewards = self.recipe(
             values, group=np.asarray(batch.group), where=where, anchored=anchored, status=status
         )
-        extra = {"anchored": anchored.astype(float), "unsure": verdicts.unsure.astype(float)}
+        extra = {
+            "anchored": anchored.astype(float),
+            "surely_wrong": verdicts.wrong.astype(float),
+            "unsure": verdicts.unsure.astype(float),
+        }
         return replace(rewards, extra=extra)
 
     def _refresh(self, findings: Sequence[Finding], batch: Batch, verdicts: Verdicts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -132,7 +133,7 @@ def numeric(
         number with `UNPARSED` when the reference is unreadable.
 
     Raises:
-        ValueError: An unknown `where` or a negative `tolerance`.
+        ValueError: An unknown `where`, or a `tolerance` that is negative or not finite.
 
     Example:
         >>> numeric("48 / 2 = 24. The answer is $1,024.00.", "1024").value
@@ -144,6 +145,8 @@ def numeric(
     """
     if where not in get_args(Where):
         raise ValueError(f"where: {where!r} is unknown; expected one of {get_args(Where)}")
+    if isinstance(tolerance, float) and not math.isfinite(tolerance):
+        raise ValueError(f"tolerance: {tolerance!r} is not a finite number; expected 0 or more")
     # A float is taken as it is written: .01 means 1/100, not the nearest binary fraction.
     margin = Fraction(str(tolerance)) if isinstance(tolerance, float) else Fraction(tolerance)
     if margin < 0:
