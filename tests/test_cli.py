@@ -91,6 +91,8 @@ def test_config_prints_yaml_that_loads(preset: str, cooper: Cooper, tmp_path: Pa
         (["train", "sums", "--resume", "--fresh"], "choose one"),
         (["train", "smollm2", "--set", "data.train=gone.jsonl"], "gone.jsonl"),
         (["train", "smollm2"], "data.train: missing; give a file with --set data.train=FILE"),
+        (["train", "smollm2", "--set", "data.train=hub:a:b:c:d"], "hub:a:b:c:d: expected hub:"),
+        (["compare", "sums", "--seed", "4294967296"], "--seed: seed: "),
         (["compare", "sums", "--arms", "rule,[/b]"], "unknown '[/b]'"),
         (["compare", "sums", "--arms", ","], "--arms: none given"),
         (["compare", "sumz"], "unknown preset 'sumz'"),

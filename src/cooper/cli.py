@@ -146,7 +146,7 @@ def _stoppable(again: list[str], folder: Path) -> Iterator[None]:
 
 
 def _say(text: str, to: Console = console) -> None:
-    to.print(text, markup=False, soft_wrap=True)
+    to.print(text, markup=False, emoji=False, soft_wrap=True)
 
 
 class _progress:

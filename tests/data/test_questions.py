@@ -181,6 +181,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_too_little_data() -> None:
     with pytest.raises(UserError, match="heldout: got 200 of 5 questions"):
         questions(rows(5))
+    with pytest.raises(UserError, match="heldout: null means all of eval, but there is no eval"):
+        questions(rows(5), heldout=None)
     with pytest.raises(UserError, match="no training question is left"):
         questions(rows(5), rows(5))
 
@@ -259,3 +261,32 @@ def test_real_labelled_solutions(shared_data: SharedData) -> None:
     assert len(found) == 5276
     assert not any("<<" in completion for _, completion, _ in found)
     assert all(rule(text, row.reference).value == label for row, text, label in found)
+
+
+def test_questions_differ_by_operators_and_in_any_script() -> None:
+    sums = [{"question": f"8 {sign} {n}", "answer": n} for sign in "+-*/" for n in range(1, 4)]
+    words = [{"question": text, "answer": 1} for text in ("一加零?", "二减一?", "три минус два?")]
+    task = questions([*sums, *words], heldout=1)
+    assert "15 questions" in task.notes[0]
+    assert normalised("What is ８+1 ?") == normalised("what is 8 + 1")
+
+
+def test_numbers_that_no_rule_could_read_are_left_out() -> None:
+    huge = [{"question": f"{x}?", "answer": x} for x in ("1e999", "1e-999", "1" * 401, "1/0")]
+    task = questions([*huge, *rows(9)], heldout=1)
+    assert "left out: 4 whose answer is no exact number" in task.notes[0]
+
+
+def test_labelled_solutions_are_read_before_anything_is_trained(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"gone\.jsonl: no such file"):
+        questions(rows(9), heldout=1, solutions=tmp_path / "gone.jsonl")
+
+
+def test_half_a_character_is_named() -> None:
+    with pytest.raises(UserError, match=r"row 1 of the list: 'question' is not valid Unicode"):
+        questions([{"question": "\ud800?", "answer": 1}])
+
+
+def test_a_hub_name_may_come_as_a_path() -> None:
+    with pytest.raises(UserError, match="expected hub:NAME"):
+        questions(Path("hub:a:b:c:d"))

@@ -254,9 +254,9 @@ def test_a_data_set_without_references_is_one_line(
         build(reward, rows=[{"prompt": "1="}] * 8).train()
 
 
-@pytest.mark.parametrize("missing", [None, "", " "])
+@pytest.mark.parametrize("missing", [None, "", " ", float("nan")])
 def test_a_row_without_reference_is_one_line(
-    missing: str | None, tokens: PreTrainedTokenizerFast
+    missing: str | float | None, tokens: PreTrainedTokenizerFast
 ) -> None:
     with pytest.raises(UserError, match="reference: missing in the row with prompt '7='"):
         CooperReward(make_cooper(tokens))(["1=", "7="], ["1", "2"], reference=["1", missing])  # type: ignore[list-item]
@@ -425,6 +425,30 @@ def test_resuming_from_another_folder(
     callback = CooperCallback(found, resume_from=there)
     build(found, callback=callback).train(resume_from_checkpoint=str(there))
     assert found.cooper.steps == 2
+
+
+def test_a_state_that_does_not_fit_is_one_line(
+    tokens: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    state = tmp_path / "state.pt"
+    for content in (b"", b"PK\x03\x04 cut off"):
+        state.write_bytes(content)
+        with pytest.raises(UserError, match=r"state\.pt: is damaged or of another model") as found:
+            load_cooper(make_cooper(tokens), tmp_path)
+        assert "\n" not in str(found.value)
+    torch.save({"model": {}}, state)
+    with pytest.raises(UserError, match=r"state\.pt: is damaged or of another model"):
+        load_cooper(make_cooper(tokens), tmp_path)
+
+
+def test_columns_as_long_as_the_prompts(tokens: PreTrainedTokenizerFast) -> None:
+    reward = CooperReward(make_cooper(tokens))
+    with pytest.raises(ValueError, match="reference: got 1 for 2 prompts"):
+        reward(["7="] * 2, ["7"] * 2, reference=["7"])
+    with pytest.raises(ValueError, match="question: got 1 for 2 prompts"):
+        reward(["7="] * 2, ["7"] * 2, reference=["7"] * 2, question=["7"])
+    with pytest.raises(ValueError, match="group_size: got 0"):
+        CooperReward(make_cooper(tokens), group_size=0)
 
 
 def test_save_and_load(tokens: PreTrainedTokenizerFast, tmp_path: Path) -> None:

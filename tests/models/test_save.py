@@ -206,3 +206,33 @@ def test_adapters_are_saved_merged(rm: VerifyRM, batch: Batch, tmp_path: Path) -
     lora.save(tmp_path, step=0, metrics={}, probe=ordered(lora))
     np.testing.assert_allclose(VerifyRM.load(tmp_path).score(batch), lora.score(batch), atol=1e-5)
     assert any("lora_B" in name for name, _ in lora.model.named_parameters())
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_only_a_saved_reward_model_is_replaced(rm: VerifyRM, kind: str, tmp_path: Path) -> None:
+    there = tmp_path / "mine"
+    precious = there if kind == "file" else there / "precious.txt"
+    precious.parent.mkdir(exist_ok=True)
+    precious.write_text("x")
+    with pytest.raises(UserError, match=r"is a file|holds other things"):
+        rm.save(there, step=0, metrics={}, probe=PROBE)
+    assert precious.read_text() == "x"
+
+
+@pytest.mark.parametrize("folder", ["", "a file"])
+def test_a_place_that_is_no_save_is_one_line(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a file").touch()
+    with pytest.raises(UserError, match=r"card\.json: (no such file|Not a directory)"):
+        VerifyRM.load(folder)
+
+
+def test_a_row_longer_than_the_positions_is_named(tokens: PreTrainedTokenizerFast) -> None:
+    from cooper.models import tiny_decoder
+
+    short = tiny_decoder(tokens, max_positions=16, seed=0)
+    rm = VerifyRM.from_decoder(short, tokens, seed=0, max_length=64)
+    with pytest.raises(UserError, match=r"max_length: a row takes .* the model has 16 positions"):
+        rm.score(Batch(["1+1"], ["2"], ["so 2" * 9], [0]))

@@ -10,6 +10,7 @@ import pytest
 from cooper.errors import UserError
 from cooper.run import Interrupted, RunConfig, compare, table
 from cooper.run import _job as job
+from cooper.run._alone import alone
 from cooper.run._compare import _spread
 from cooper.run._watch import Watch
 
@@ -99,3 +100,14 @@ def test_several_processes_give_the_same(tiny: Tiny, tmp_path: Path) -> None:
     assert found[0] == found[1]
     with pytest.raises(UserError, match="unknown task"):  # a mistake comes back from a process
         list(_spread([(tiny("task.name=nothing"), ["none"], 0, tmp_path / "bad")], 2))
+
+
+def test_a_comparison_next_door_is_not_disturbed(tiny: Tiny, tmp_path: Path) -> None:
+    with alone(tmp_path), pytest.raises(UserError, match="another process is at work there"):
+        compare(tiny(), ["none"], [0], tmp_path)
+
+
+def test_seeds_past_the_end_are_refused_at_once(tiny: Tiny, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--seed: seed: .*got 4294967296"):
+        compare(tiny(), ["none"], [2**32 - 1, 2**32], tmp_path / "out")
+    assert not (tmp_path / "out").exists()

@@ -7,7 +7,7 @@ import yaml
 
 from cooper.errors import UserError
 from cooper.run import ARMS, dump, load_config, presets
-from cooper.run._config import cooper_of
+from cooper.run._config import cooper_of, is_written
 from cooper.train import CooperConfig
 
 
@@ -54,6 +54,16 @@ def test_changes_are_read_as_yaml() -> None:
         ("paper.updates=-1", "paper: updates: .*got -1"),
         ("alarm.action=shout", "alarm.action: .*'refresh'.*got 'shout'"),
         ("train.generations=1", "generations is 1: a group of one has no baseline"),
+        ("seed=4294967296", "seed: .*less than or equal to 4294967295"),
+        ("train.learning_rate=.inf", "train.learning_rate: .*finite number, got inf"),
+        ("cooper.learning_rate=.inf", "cooper.learning_rate: .*finite number, got inf"),
+        ("alarm.gap=.inf", "alarm.gap: .*finite number, got inf"),
+        ("policy.hidden=0", "policy.hidden: .*got 0"),
+        ("policy.heads=0", "policy.heads: .*got 0"),
+        ("policy.heads=5", "policy: hidden is 96; expected a multiple of heads = 5"),
+        ("reward_model.heads=32", "hidden is 96; expected a multiple of 2 x heads = 64"),
+        ("reward_model.layers=0", "reward_model.layers: .*got 0"),
+        ("reward_model.epochs=0", "reward_model.epochs: .*greater than 0, got 0"),
         ("train.micro_batch=100", "16 x 16 = 256; expected a multiple of micro_batch = 100"),
     ],
 )
@@ -100,3 +110,11 @@ def test_what_the_arms_do() -> None:
     assert made["frozen"].reward == "proxy"
     assert made["rule"].reward == made["oracle"].reward == "rule"
     assert made["rule"].updates == 0
+
+
+def test_the_same_configuration_however_it_is_spelled(tmp_path: Path) -> None:
+    config, path = load_config("sums"), tmp_path / "config.yaml"
+    tree = yaml.safe_load(dump(config))
+    path.write_text(yaml.safe_dump(dict(reversed(tree.items()))), encoding="utf-8")
+    assert is_written(config, path)
+    assert not is_written(load_config("sums", ["seed=1"]), path)

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from cooper.errors import UserError
 from cooper.models import VerifyRM
 from cooper.run import ARMS, Interrupted, RunConfig, dump, load_config, remove_run, train_run
 from cooper.run import _job as job
+from cooper.run._alone import alone
 from cooper.run._prepare import load_policy
+from cooper.run._stop import disk_errors
 from cooper.run._watch import Watch
 
 Tiny = Callable[..., RunConfig]
@@ -313,3 +316,61 @@ def test_ctrl_c_saves_and_tells_how_to_go_on(
     assert (folder / "checkpoints" / f"checkpoint-{last}" / "cooper" / "state.pt").exists()
     config = load_config(str(folder / "config.yaml"))
     assert config.train.steps == 1000
+
+
+@pytest.fixture
+def copied(straight: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(straight, tmp_path / "copied"))
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b"\xff", b""])
+def test_a_damaged_summary_is_made_again(
+    content: bytes, copied: Path, straight: Path, tiny: Tiny, made_start: Path
+) -> None:
+    (copied / "summary.json").write_bytes(content)
+    with pytest.raises(UserError, match="--resume continues it"):
+        train_run(tiny(), copied, start=made_start)
+    summary = train_run(tiny(), copied, start=made_start, resume=True)
+    before = json.loads((straight / "summary.json").read_text("utf-8"))
+    assert {**summary, "seconds": 0} == {**before, "seconds": 0}
+
+
+def test_a_damaged_configuration_is_named(copied: Path, tiny: Tiny, made_start: Path) -> None:
+    (copied / "config.yaml").write_bytes(b"\xff\x00")
+    for resume in (False, True):
+        with pytest.raises(UserError, match=r"copied/config\.yaml: cannot be read"):
+            train_run(tiny(), copied, start=made_start, resume=resume)
+
+
+def test_a_folder_with_other_things_is_left_alone(
+    copied: Path, tiny: Tiny, made_start: Path
+) -> None:
+    (copied / "config.yaml").unlink()  # the checkpoints there must not be taken up
+    with pytest.raises(UserError, match=r"but no config\.yaml of a run; choose a new or empty"):
+        train_run(tiny(), copied, start=made_start)
+
+
+def test_two_at_once_in_one_folder(copied: Path, tiny: Tiny, made_start: Path) -> None:
+    (copied / "summary.json").unlink()
+    with alone(copied):
+        for resume in (False, True):
+            with pytest.raises(UserError, match="copied: another process is at work there"):
+                train_run(tiny(), copied, start=made_start, resume=resume)
+        with pytest.raises(UserError, match="another process"):
+            remove_run(copied)
+    assert (copied / "policy").exists()
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError, IsADirectoryError, OSError])
+def test_any_fault_of_the_disk_is_one_line(error: type[OSError], tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there: because"), disk_errors(tmp_path):
+        raise error(errno.ENAMETOOLONG, "because", "there")
+
+
+def test_divergence_says_what_to_change(tiny: Tiny, tmp_path: Path) -> None:
+    for change, said in (
+        ("warmup.learning_rate=1e10", "diverged|the loss of step .* is nan"),
+        ("reward_model.learning_rate=1e30", r"the loss of step .* lower its learning_rate"),
+    ):
+        with pytest.raises(UserError, match=said):
+            train_run(tiny(change), tmp_path / change)

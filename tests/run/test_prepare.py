@@ -144,3 +144,24 @@ def test_no_labelled_completions(tiny: Tiny, start: Path) -> None:
     (start / "start.json").unlink()
     with pytest.raises(UserError, match=r"set reward_model\.samples or data\.labelled"):
         prepare(tiny("reward_model.samples=0"), start)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [(name, text) for name in ("start.json", "labelled.jsonl") for text in ("", "{")]
+    + [("labelled.jsonl", "[1]\n")],
+)
+def test_damaged_files_of_a_start_are_named(
+    name: str, content: str, tiny: Tiny, made_start: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(made_start, tmp_path / "start"))
+    (folder / name).write_text(content)
+    with pytest.raises(UserError, match=f"{name}: is damaged; delete it"):
+        prepare(tiny(), folder)
+
+
+def test_a_damaged_policy_is_named(made_start: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(made_start / "policy", tmp_path / "policy"))
+    (folder / "model.safetensors").write_bytes(b"x")
+    with pytest.raises(UserError, match="policy: cannot read the model"):
+        load_policy(folder)

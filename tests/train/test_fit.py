@@ -84,3 +84,8 @@ def test_bad_input_is_named(make_rm: MakeRM, changes: dict[str, Any], message: s
     given = {"rows": ROWS, "epochs": 1, "batch": 4, "learning_rate": 1e-3, "seed": 0, **changes}
     with pytest.raises(ValueError, match=message):
         fit(make_rm(), given.pop("rows"), **given)
+
+
+def test_a_diverged_model_is_told_at_once(make_rm: MakeRM) -> None:
+    with pytest.raises(FloatingPointError, match=r"fit: the loss of step \d+ is nan"):
+        fit(make_rm(), ROWS, epochs=99, batch=8, learning_rate=1e30, seed=0)

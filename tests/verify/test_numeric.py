@@ -86,6 +86,8 @@ def test_tolerance_is_taken_as_written() -> None:
 def test_wrong_options_are_named() -> None:
     with pytest.raises(ValueError, match="where: 'first'"):
         numeric("1", "1", where="first")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="tolerance: nan is not a finite number"):
+        numeric("1", "1", tolerance=float("nan"))
     with pytest.raises(ValueError, match="tolerance: -1"):
         numeric("1", "1", tolerance=-1)
 

@@ -84,7 +84,9 @@ class Split(NamedTuple):
 
 def _cut_off(read: Items, heldout: int | None, rng: np.random.Generator) -> Split:
     items = _unique(read.items, set())
-    if heldout is None or heldout >= len(items):
+    if heldout is None:
+        raise UserError("heldout: null means all of eval, but there is no eval; give either")
+    if heldout >= len(items):
         raise UserError(f"heldout: got {heldout} of {len(items)} questions; ask for fewer")
     chosen = set(_draw(len(items), heldout, rng))
     return Split(

@@ -11,7 +11,7 @@ from cooper.audit import mean_interval
 from cooper.errors import UserError
 from cooper.report import read_run
 from cooper.run._alone import alone
-from cooper.run._config import ARMS, RunConfig, dump, is_written
+from cooper.run._config import ARMS, RunConfig, dump, is_written, validate
 from cooper.run._figure import comparison_figure
 from cooper.run._job import train_run
 from cooper.run._prepare import make_task, replace_text
@@ -73,6 +73,8 @@ def compare(
     if unknown or not arms:
         what = f"unknown {', '.join(map(repr, unknown))}" if unknown else "none given"
         raise UserError(f"--arms: {what}; expected names out of {', '.join(ARMS)}")
+    for seed in seeds:
+        validate({**config.model_dump(), "seed": seed}, source="--seed")
     for note in make_task(config).notes:
         say(note)
     with disk_errors(out):

@@ -85,12 +85,12 @@ def divergence() -> Iterator[None]:
         yield
     except FloatingPointError as error:
         raise UserError(
-            f"{error}; lower cooper.learning_rate or reward_model.learning_rate"
+            f"{error}; lower its learning_rate (cooper, reward_model or warmup), and give --fresh"
         ) from error
     except RuntimeError as error:
         if "probability tensor contains" not in str(error):  # torch's words
             raise
         raise UserError(
             "the policy has diverged, its probabilities are not numbers; lower "
-            "train.learning_rate or warmup.learning_rate"
+            "train.learning_rate or warmup.learning_rate, and give --fresh"
         ) from error

@@ -50,6 +50,7 @@ def fit(
 
     Raises:
         ValueError: no rows, a label outside [0, 1], or a number that is not above 0.
+        FloatingPointError: the model has diverged.
 
     Source: Cooper, arXiv:2508.05613, training of VerifyRM.
     """
@@ -79,13 +80,7 @@ def fit(
         if len(order) < batch:
             order += rng.permutation(len(rows)).tolist()
         chosen, order = [rows[i] for i in order[:batch]], order[batch:]
-        logits = rm.logits(
-            rm.encode(
-                [r.question for r in chosen],
-                [r.reference for r in chosen],
-                [r.completion for r in chosen],
-            )
-        )
+        logits = _logits(rm, chosen)
         labels = torch.tensor([r.label for r in chosen], dtype=logits.dtype, device=logits.device)
         loss = bce(logits, labels)
         optimizer.zero_grad(set_to_none=True)
@@ -94,7 +89,19 @@ def fit(
         optimizer.step()
         schedule.step()
         losses.append(float(loss.detach()))
+        if not math.isfinite(losses[-1]):
+            raise FloatingPointError(f"fit: the loss of step {step + 1} is {losses[-1]}")
         if progress is not None:
             progress(step + 1, steps, losses[-1])
     rm.model.eval()
     return losses
+
+
+def _logits(rm: VerifyRM, rows: Sequence[Labelled]) -> torch.Tensor:
+    return rm.logits(
+        rm.encode(
+            [r.question for r in rows],
+            [r.reference for r in rows],
+            [r.completion for r in rows],
+        )
+    )

@@ -85,6 +85,8 @@ def supervise(
         schedule.step()
         optimizer.zero_grad(set_to_none=True)
         losses.append(total)
+        if not math.isfinite(total):
+            raise FloatingPointError(f"supervise: the loss of step {len(losses)} is {total}")
         if progress is not None:
             progress(step + 1, steps, total)
     model.eval()
