@@ -6,6 +6,8 @@ import torch
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     Qwen2Config,
@@ -14,11 +16,11 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from cooper.models import VerifyRM, tiny_decoder, tiny_tokenizer
+from cooper.models import VerifyRM, tiny_classifier, tiny_decoder, tiny_tokenizer
 from cooper.types import Batch
 
 ALPHABET = "0123456789+= so,."
-FAMILIES = ["llama", "llama-tied", "qwen2", "qwen2-tied", "qwen3", "gpt2"]
+FAMILIES = ["tiny", "llama", "llama-tied", "qwen2", "qwen2-tied", "qwen3", "gpt2"]
 
 
 @pytest.fixture
@@ -29,8 +31,8 @@ def tokens() -> PreTrainedTokenizerFast:
 def make_decoder(family: str, tokens: PreTrainedTokenizerFast) -> PreTrainedModel:
     """A tiny decoder; GPT-2 is always tied and has learnt positions and a bias-free head."""
     name, _, tied = family.partition("-")
-    if name == "llama":
-        return tiny_decoder(tokens, hidden=32, tied=bool(tied), seed=1)
+    if name == "tiny":
+        return tiny_decoder(tokens, hidden=32, seed=1)
     size = len(tokens)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
@@ -47,6 +49,8 @@ def make_decoder(family: str, tokens: PreTrainedTokenizerFast) -> PreTrainedMode
             "num_key_value_heads": 2,
             "tie_word_embeddings": bool(tied),
         }
+        if name == "llama":
+            return LlamaForCausalLM(LlamaConfig(**shape)).eval()
         if name == "qwen3":
             return Qwen3ForCausalLM(Qwen3Config(**shape, head_dim=8)).eval()
         return Qwen2ForCausalLM(Qwen2Config(**shape)).eval()
@@ -60,7 +64,7 @@ def decoder(request: pytest.FixtureRequest, tokens: PreTrainedTokenizerFast) -> 
 @pytest.fixture
 def rm(tokens: PreTrainedTokenizerFast) -> VerifyRM:
     """A tiny reward model with a head large enough that scores differ."""
-    made = VerifyRM.from_decoder(tiny_decoder(tokens, seed=0), tokens, seed=0, max_length=64)
+    made = VerifyRM(tiny_classifier(tokens, seed=0), tokens, max_length=64)
     with torch.no_grad():
         made.model.score.weight.mul_(20)
     return made

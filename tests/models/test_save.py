@@ -42,7 +42,7 @@ def test_round_trip_is_exact(rm: VerifyRM, batch: Batch, saved: Path) -> None:
     loaded = VerifyRM.load(saved)
     np.testing.assert_array_equal(loaded.score(batch), rm.score(batch))
     assert (loaded.max_length, loaded.micro_batch, loaded.dtype) == (64, 32, "auto")
-    assert (loaded.base, loaded.cut_count) == ("gpt2", 0)
+    assert (loaded.base, loaded.cut_count) == ("llama", 0)
     card = Card.read(saved)
     assert (card.step, card.metrics) == (7, {"accuracy": 0.75})
     assert card.margin == pytest.approx(rm.probe_margin(card.probe))

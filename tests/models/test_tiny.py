@@ -67,10 +67,10 @@ def test_decoder_is_small_seeded_and_leaves_random_state_alone(tied: bool) -> No
     assert torch.equal(torch.get_rng_state(), before)
     assert sum(p.numel() for p in first.parameters()) < 1_000_000
     assert first.config._attn_implementation == "sdpa"
-    assert (first.lm_head.weight is first.model.embed_tokens.weight) is tied
+    assert (first.lm_head.weight is first.transformer.wte.weight) is tied
     again = second.state_dict()
     assert all(torch.equal(again[name], value) for name, value in first.state_dict().items())
-    assert not torch.equal(first.model.embed_tokens.weight, other.model.embed_tokens.weight)
+    assert not torch.equal(first.transformer.wte.weight, other.transformer.wte.weight)
 
 
 def test_auto_tokenizer_does_not_replace_ours_on_a_llama_folder(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def classifier(decoder: PreTrainedModel, *, seed: int, head_scale: float = 0.1) 
         >>> from cooper.models import classifier, tiny_decoder, tiny_tokenizer
         >>> model = classifier(tiny_decoder(tiny_tokenizer("ab"), seed=0), seed=0)
         >>> type(model).__name__, tuple(model.score.weight.shape)
-        ('LlamaForSequenceClassification', (1, 96))
+        ('GPT2ForSequenceClassification', (1, 96))
     """
     config = copy.deepcopy(decoder.config)
     config.num_labels = 1
