@@ -62,6 +62,12 @@ def stored(folder: Path) -> Iterator[dict[str, Any]]:
         for name, series in record.metrics.items():
             for step, value in series:
                 steps.setdefault(step, {})[name] = value
+        for (
+            values
+        ) in steps.values():  # early runs did not log the share; with a 0/1 rule it is this
+            if {"cooper/unsure_share", "cooper/rule_mean"} <= values.keys():
+                rest = 1 - values["cooper/unsure_share"] - values["cooper/rule_mean"]
+                values.setdefault("cooper/wrong_share", rest)
         fall = collapse(record.series("eval/accuracy"))
         inflation = float(np.mean([v for _, v in proxy][-LAST:]))
         inflation -= float(np.mean([v for _, v in truth][-LAST:]))
