@@ -539,3 +539,30 @@ def test_max_pairs_keeps_whole_groups_and_at_least_one(
 def _scored(cooper: Cooper, batch: Batch) -> tuple[Any, Any]:
     verdicts = cooper._verdicts(batch, judge_all(cooper.rule, batch))
     return verdicts, cooper._score(batch)
+
+
+def test_unsure_answers_earn_nothing_while_their_share_has_grown(
+    make: Callable[..., Cooper], batch: Batch
+) -> None:
+    # To a blind negative rule "it is 22", "41 or 42" and "so" are unsure: a quarter of the batch
+    # at first, and three quarters when the policy has fled into "so".
+    fled = Batch(batch.questions, batch.references, list(batch.completions), batch.group)
+    for i in range(4, 12):
+        fled.completions[i] = "so"
+    paid = {}
+    for guard in (True, False):
+        cooper = make(better(unsure_guard=guard, updates=0), surely_wrong=_blind)
+        for _ in range(3):
+            before = cooper.step(batch)
+        for _ in range(4):
+            after = cooper.step(fled)
+        unsure = after.rewards.extra["unsure"] > 0
+        assert unsure.mean() > 0.5 >= 2 * before.rewards.extra["unsure"].mean()
+        paid[guard] = after.rewards.reward[unsure]
+        assert not (after.rewards.extra["surely_wrong"][unsure]).any()
+    assert (paid[True] == 0).all()
+    assert (paid[False] > 0).all()
+
+
+def _blind(completion: str, reference: str) -> bool:
+    return sums(heldout=10, blind=True).surely_wrong(completion, reference)
