@@ -252,13 +252,14 @@ def test_trees_are_the_tree(page: Path) -> None:
         assert set(names) == _tree_found(), f"{page.name}:{block.line}"
 
 
-def _settings(page: Path, columns: int) -> list[tuple[str, list[str]]]:
-    """Rows "| `name` | value | ... |" of the page's tables with so many columns."""
+def _settings(page: Path, columns: int) -> list[tuple[str, list[str | None]]]:
+    """Rows "| `name` | value | ... |" of the page's tables with so many columns; none is None."""
     rows = []
     for line in _read(page).splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         if line.startswith("| `") and len(cells) == columns and cells[0].count("`") == 2:
-            rows.append((cells[0].strip("`"), cells[1:]))
+            values = [None if cell == "none" else cell for cell in cells[1:]]
+            rows.append((cells[0].strip("`"), values))
     return rows
 
 
