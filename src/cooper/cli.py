@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -99,7 +100,7 @@ def compare(
             told=told,
         )
     typer.echo(table(result))
-    typer.echo(f"{folder / 'compare.json'}\n{folder / 'compare.svg'}")
+    typer.echo("\n".join(str(folder / f"compare.{end}") for end in ("json", "md", "svg")))
 
 
 @app.command()
@@ -216,6 +217,7 @@ def _fail(text: str) -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is one line and exit code 2, Ctrl-C is 130."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # two threads beside another process crawl
     quiet()
     try:
         app()

@@ -103,7 +103,7 @@ def collect(
     result = {"task": config.task.name, "arms": rows}
     replace_text(out / "compare.json", json.dumps(result, indent=1))
     replace_text(out / "compare.md", table(result))
-    title = f"{config.task.name}, {len(seeds)} seeds"
+    title = f"{config.task.name}, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
     comparison_figure(curves, out / "compare.svg", title=title)
     return result
 
