@@ -196,7 +196,9 @@ def test_compare_prints_its_table(
     ran = cooper("compare", "sums", "--arms", "none, rule", "--seeds", "1", *SETTINGS)
     assert ran.code == 0
     assert "| none | 1 |" in ran.out
-    assert ran.out.endswith("runs/compare-sums/compare.json\nruns/compare-sums/compare.svg\n")
+    files = [f"runs/compare-sums/compare.{end}" for end in ("json", "md", "svg")]
+    assert ran.out.splitlines()[-3:] == files
+    assert all((tmp_path / file).exists() for file in files)
     result = json.loads((tmp_path / "runs/compare-sums/compare.json").read_text("utf-8"))
     assert list(result["arms"]) == ["none", "rule"]
 
